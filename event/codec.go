@@ -1,0 +1,241 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/item"
+)
+
+// The JSON form of an envelope is one flat object on one line:
+//
+//	{"seq":12,"run":"…","thread":"…","task":"…","ns":"…","node":"agent","step":1,"at":1794701862466000,"kind":"text_delta","data":{…}}
+//
+// Empty fields are left out. "at" is in microseconds since 1970.
+
+// AppendJSON appends the envelope's JSON form to dst. It fails only if a RawMessage inside the event is
+// not valid JSON.
+func (e *Envelope) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"seq":`...)
+	dst = strconv.AppendUint(dst, e.Seq, 10)
+	dst = appendField(dst, "run", e.Run)
+	dst = appendField(dst, "thread", e.Thread)
+	dst = appendField(dst, "task", e.Task)
+	dst = appendField(dst, "ns", e.NS)
+	dst = appendField(dst, "node", e.Node)
+	if e.Step != 0 {
+		dst = append(dst, `,"step":`...)
+		dst = strconv.AppendInt(dst, int64(e.Step), 10)
+	}
+	dst = append(dst, `,"at":`...)
+	dst = strconv.AppendInt(dst, e.At.UnixMicro(), 10)
+	dst = append(dst, `,"kind":`...)
+	dst = appendString(dst, e.Event.Kind())
+	dst = append(dst, `,"data":`...)
+	dst, err := appendData(dst, e.Event)
+	if err != nil {
+		return dst, fmt.Errorf("encode %s: %w", e.Event.Kind(), err)
+	}
+	return append(dst, '}'), nil
+}
+
+// appendData writes the event's own object. The two kinds that come once a token are written by hand: they
+// are nine tenths of every journal, and this is four times as fast as reflection.
+func appendData(dst []byte, e Event) ([]byte, error) {
+	switch e := e.(type) {
+	case TextDelta:
+		dst = append(dst, `{"item":`...)
+		dst = appendString(dst, e.Item)
+		if e.Block != 0 {
+			dst = append(dst, `,"block":`...)
+			dst = strconv.AppendInt(dst, int64(e.Block), 10)
+		}
+		dst = append(dst, `,"text":`...)
+		dst = appendString(dst, e.Text)
+		return append(dst, '}'), nil
+	case ArgumentsDelta:
+		dst = append(dst, `{"item":`...)
+		dst = appendString(dst, e.Item)
+		dst = append(dst, `,"text":`...)
+		dst = appendString(dst, e.Text)
+		return append(dst, '}'), nil
+	case Unknown:
+		var b bytes.Buffer
+		if err := json.Compact(&b, e.Data); err != nil {
+			return dst, err
+		}
+		return append(dst, b.Bytes()...), nil
+	}
+	data, err := json.Marshal(e)
+	return append(dst, data...), err
+}
+
+func appendField(dst []byte, key, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	dst = append(dst, ',', '"')
+	dst = append(dst, key...)
+	dst = append(dst, '"', ':')
+	return appendString(dst, value)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString writes a JSON string. Invalid UTF-8 becomes U+FFFD, as in encoding/json; U+2028 and U+2029
+// are escaped because JavaScript once took them for line ends, and so did many an SSE parser.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c >= 0x20 && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				dst = append(dst, '\\', c)
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			default:
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			dst = append(append(dst, s[start:i]...), `\ufffd`...)
+			i++
+			start = i
+			continue
+		}
+		if r == '\u2028' || r == '\u2029' {
+			dst = append(append(dst, s[start:i]...), `\u202`...)
+			dst = append(dst, hexDigits[r&0xf])
+			i += size
+			start = i
+			continue
+		}
+		i += size
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// MarshalJSON writes the same form as AppendJSON.
+func (e Envelope) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }
+
+// UnmarshalJSON reads what AppendJSON wrote, and any JSON object of the same shape.
+func (e *Envelope) UnmarshalJSON(data []byte) error {
+	if e.scanDelta(data) {
+		return nil
+	}
+	var w struct {
+		Seq    uint64          `json:"seq"`
+		Run    string          `json:"run"`
+		Thread string          `json:"thread"`
+		Task   string          `json:"task"`
+		NS     string          `json:"ns"`
+		Node   string          `json:"node"`
+		Step   int             `json:"step"`
+		At     int64           `json:"at"`
+		Kind   string          `json:"kind"`
+		Data   json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("event: %w", err)
+	}
+	ev, err := Decode(w.Kind, w.Data)
+	if err != nil {
+		return err
+	}
+	*e = Envelope{w.Seq, w.Run, w.Thread, w.Task, w.NS, w.Node, w.Step, time.UnixMicro(w.At).UTC(), ev}
+	return nil
+}
+
+// Decode reads the object of one kind. A kind that is not known gives an [Unknown].
+func Decode(kind string, data []byte) (Event, error) {
+	if len(data) == 0 || data[0] != '{' {
+		return nil, fmt.Errorf("event %q: data must be an object", kind)
+	}
+	read, ok := decoders[kind]
+	if !ok {
+		if kind == "" {
+			return nil, fmt.Errorf("event without a kind")
+		}
+		return Unknown{kind, bytes.Clone(data)}, nil
+	}
+	ev, err := read(data)
+	if err != nil {
+		return nil, fmt.Errorf("event %s: %w", kind, err)
+	}
+	return ev, nil
+}
+
+func decode[E Event](data []byte) (Event, error) {
+	var e E
+	err := json.Unmarshal(data, &e)
+	return e, err
+}
+
+type textDeltaJSON struct {
+	Item  string `json:"item"`
+	Block int    `json:"block,omitempty"`
+	Text  string `json:"text"`
+}
+
+func (e TextDelta) MarshalJSON() ([]byte, error) { return appendData(nil, e) }
+
+func (e *TextDelta) UnmarshalJSON(data []byte) error {
+	var w textDeltaJSON
+	err := json.Unmarshal(data, &w)
+	*e = TextDelta(w)
+	return err
+}
+
+func (e ArgumentsDelta) MarshalJSON() ([]byte, error) { return appendData(nil, e) }
+
+func (e *ArgumentsDelta) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Item string `json:"item"`
+		Text string `json:"text"`
+	}
+	err := json.Unmarshal(data, &w)
+	*e = ArgumentsDelta(w)
+	return err
+}
+
+func (e ItemEnded) MarshalJSON() ([]byte, error) {
+	it, err := item.Marshal(e.Item)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(itemEndedJSON{e.Status, it})
+}
+
+func (e *ItemEnded) UnmarshalJSON(data []byte) error {
+	var w itemEndedJSON
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	it, err := item.Unmarshal(w.Item)
+	*e = ItemEnded{it, w.Status}
+	return err
+}
+
+type itemEndedJSON struct {
+	Status item.Status     `json:"status"`
+	Item   json.RawMessage `json:"item"`
+}

@@ -1,0 +1,146 @@
+package event
+
+// Visitor has one method for each kind of event. It is the one wide interface of the program, on purpose:
+// it is the list of facts that a reader of the journal must have an opinion on.
+type Visitor interface {
+	RunStarted(RunStarted) error
+	AttemptStarted(AttemptStarted) error
+	RunEnded(RunEnded) error
+	NodeStarted(NodeStarted) error
+	NodeEnded(NodeEnded) error
+	CheckpointSaved(CheckpointSaved) error
+	InterruptRaised(InterruptRaised) error
+	Custom(Custom) error
+	Warned(Warned) error
+	TaskStarted(TaskStarted) error
+	TaskEnded(TaskEnded) error
+	TurnStarted(TurnStarted) error
+	TurnEnded(TurnEnded) error
+	TurnVoided(TurnVoided) error
+	ItemStarted(ItemStarted) error
+	ItemEnded(ItemEnded) error
+	BlockStarted(BlockStarted) error
+	TextDelta(TextDelta) error
+	ImageDelta(ImageDelta) error
+	AnnotationAdded(AnnotationAdded) error
+	BlockEnded(BlockEnded) error
+	ArgumentsDelta(ArgumentsDelta) error
+	TeamFormed(TeamFormed) error
+	PlanUpdated(PlanUpdated) error
+	TeamDissolved(TeamDissolved) error
+	Unknown(Unknown) error
+}
+
+func (RunStarted) Kind() string      { return "run_started" }
+func (AttemptStarted) Kind() string  { return "attempt_started" }
+func (RunEnded) Kind() string        { return "run_ended" }
+func (NodeStarted) Kind() string     { return "node_started" }
+func (NodeEnded) Kind() string       { return "node_ended" }
+func (CheckpointSaved) Kind() string { return "checkpoint_saved" }
+func (InterruptRaised) Kind() string { return "interrupt_raised" }
+func (Custom) Kind() string          { return "custom" }
+func (Warned) Kind() string          { return "warned" }
+func (TaskStarted) Kind() string     { return "task_started" }
+func (TaskEnded) Kind() string       { return "task_ended" }
+func (TurnStarted) Kind() string     { return "turn_started" }
+func (TurnEnded) Kind() string       { return "turn_ended" }
+func (TurnVoided) Kind() string      { return "turn_voided" }
+func (ItemStarted) Kind() string     { return "item_started" }
+func (ItemEnded) Kind() string       { return "item_ended" }
+func (BlockStarted) Kind() string    { return "block_started" }
+func (TextDelta) Kind() string       { return "text_delta" }
+func (ImageDelta) Kind() string      { return "image_delta" }
+func (AnnotationAdded) Kind() string { return "annotation_added" }
+func (BlockEnded) Kind() string      { return "block_ended" }
+func (ArgumentsDelta) Kind() string  { return "arguments_delta" }
+func (TeamFormed) Kind() string      { return "team_formed" }
+func (PlanUpdated) Kind() string     { return "plan_updated" }
+func (TeamDissolved) Kind() string   { return "team_dissolved" }
+func (u Unknown) Kind() string       { return u.Name }
+
+func (e RunStarted) visit(v Visitor) error      { return v.RunStarted(e) }
+func (e AttemptStarted) visit(v Visitor) error  { return v.AttemptStarted(e) }
+func (e RunEnded) visit(v Visitor) error        { return v.RunEnded(e) }
+func (e NodeStarted) visit(v Visitor) error     { return v.NodeStarted(e) }
+func (e NodeEnded) visit(v Visitor) error       { return v.NodeEnded(e) }
+func (e CheckpointSaved) visit(v Visitor) error { return v.CheckpointSaved(e) }
+func (e InterruptRaised) visit(v Visitor) error { return v.InterruptRaised(e) }
+func (e Custom) visit(v Visitor) error          { return v.Custom(e) }
+func (e Warned) visit(v Visitor) error          { return v.Warned(e) }
+func (e TaskStarted) visit(v Visitor) error     { return v.TaskStarted(e) }
+func (e TaskEnded) visit(v Visitor) error       { return v.TaskEnded(e) }
+func (e TurnStarted) visit(v Visitor) error     { return v.TurnStarted(e) }
+func (e TurnEnded) visit(v Visitor) error       { return v.TurnEnded(e) }
+func (e TurnVoided) visit(v Visitor) error      { return v.TurnVoided(e) }
+func (e ItemStarted) visit(v Visitor) error     { return v.ItemStarted(e) }
+func (e ItemEnded) visit(v Visitor) error       { return v.ItemEnded(e) }
+func (e BlockStarted) visit(v Visitor) error    { return v.BlockStarted(e) }
+func (e TextDelta) visit(v Visitor) error       { return v.TextDelta(e) }
+func (e ImageDelta) visit(v Visitor) error      { return v.ImageDelta(e) }
+func (e AnnotationAdded) visit(v Visitor) error { return v.AnnotationAdded(e) }
+func (e BlockEnded) visit(v Visitor) error      { return v.BlockEnded(e) }
+func (e ArgumentsDelta) visit(v Visitor) error  { return v.ArgumentsDelta(e) }
+func (e TeamFormed) visit(v Visitor) error      { return v.TeamFormed(e) }
+func (e PlanUpdated) visit(v Visitor) error     { return v.PlanUpdated(e) }
+func (e TeamDissolved) visit(v Visitor) error   { return v.TeamDissolved(e) }
+func (e Unknown) visit(v Visitor) error         { return v.Unknown(e) }
+
+// decoders says how to read each kind's JSON object. A test checks that no kind of Visitor is missing.
+var decoders = map[string]func([]byte) (Event, error){
+	"run_started":      decode[RunStarted],
+	"attempt_started":  decode[AttemptStarted],
+	"run_ended":        decode[RunEnded],
+	"node_started":     decode[NodeStarted],
+	"node_ended":       decode[NodeEnded],
+	"checkpoint_saved": decode[CheckpointSaved],
+	"interrupt_raised": decode[InterruptRaised],
+	"custom":           decode[Custom],
+	"warned":           decode[Warned],
+	"task_started":     decode[TaskStarted],
+	"task_ended":       decode[TaskEnded],
+	"turn_started":     decode[TurnStarted],
+	"turn_ended":       decode[TurnEnded],
+	"turn_voided":      decode[TurnVoided],
+	"item_started":     decode[ItemStarted],
+	"item_ended":       decode[ItemEnded],
+	"block_started":    decode[BlockStarted],
+	"text_delta":       decode[TextDelta],
+	"image_delta":      decode[ImageDelta],
+	"annotation_added": decode[AnnotationAdded],
+	"block_ended":      decode[BlockEnded],
+	"arguments_delta":  decode[ArgumentsDelta],
+	"team_formed":      decode[TeamFormed],
+	"plan_updated":     decode[PlanUpdated],
+	"team_dissolved":   decode[TeamDissolved],
+}
+
+// Kinds lists the names of all kinds, in the order of the table in docs/events.md.
+func Kinds() []string {
+	return []string{
+		RunStarted{}.Kind(),
+		AttemptStarted{}.Kind(),
+		RunEnded{}.Kind(),
+		NodeStarted{}.Kind(),
+		NodeEnded{}.Kind(),
+		CheckpointSaved{}.Kind(),
+		InterruptRaised{}.Kind(),
+		Custom{}.Kind(),
+		Warned{}.Kind(),
+		TaskStarted{}.Kind(),
+		TaskEnded{}.Kind(),
+		TurnStarted{}.Kind(),
+		TurnEnded{}.Kind(),
+		TurnVoided{}.Kind(),
+		ItemStarted{}.Kind(),
+		ItemEnded{}.Kind(),
+		BlockStarted{}.Kind(),
+		TextDelta{}.Kind(),
+		ImageDelta{}.Kind(),
+		AnnotationAdded{}.Kind(),
+		BlockEnded{}.Kind(),
+		ArgumentsDelta{}.Kind(),
+		TeamFormed{}.Kind(),
+		PlanUpdated{}.Kind(),
+		TeamDissolved{}.Kind(),
+	}
+}

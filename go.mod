@@ -1,0 +1,3 @@
+module github.com/tributary-ai/tributary
+
+go 1.26

@@ -1,0 +1,180 @@
+// Package item holds the nouns of a conversation: messages, the output items that a model or a tool
+// produces, the blocks inside them, and what they cost.
+//
+// They are plain values without behaviour beyond their JSON form. Two views of the same facts live here:
+//
+//   - A [Message] is one entry of a conversation, as kept in a thread's state and shown to models. An
+//     assistant's Message holds everything one model call produced: reasoning, text and tool calls.
+//   - An [Item] is one element of a task's output, as shown to people while it grows: [Reasoning],
+//     [ToolCall], [ToolResult], and the text of a message ([Message] without reasoning and calls).
+//
+// A [ToolResult] has two bodies, because models and people need different things of it: Content is what
+// the model reads, Blocks is what a person sees.
+package item
+
+import "encoding/json"
+
+// Status says how far an item has come.
+type Status string
+
+const (
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Incomplete Status = "incomplete" // cut off: an error, a cancel, a voided turn
+)
+
+// Type names the kinds of [Item].
+type Type string
+
+const (
+	TypeReasoning  Type = "reasoning"
+	TypeMessage    Type = "message"
+	TypeToolCall   Type = "tool_call"
+	TypeToolResult Type = "tool_result"
+)
+
+// Item is an element of a task's output: one of [Reasoning], [ToolCall], [ToolResult], [Message].
+type Item interface {
+	// ItemID is unique within a run tree.
+	ItemID() string
+	// ItemType says which of the four kinds it is.
+	ItemType() Type
+	sealed()
+}
+
+// Reasoning is what a model thought before it answered.
+type Reasoning struct {
+	ID string `json:"id,omitempty"`
+	// Summary is what may be shown; raw thinking text is a single block of it.
+	Summary []Block `json:"summary,omitempty"`
+	// Signature proves to the provider that Summary is its own; without it the provider refuses the
+	// reasoning on the next turn.
+	Signature string `json:"signature,omitempty"`
+	// Encrypted is reasoning that only the provider can read (redacted thinking, encrypted content).
+	Encrypted string `json:"encrypted,omitempty"`
+	// Provider names who made it; another provider must not be sent it.
+	Provider string `json:"provider,omitempty"`
+}
+
+// ToolCall is a model's wish to have a tool called.
+type ToolCall struct {
+	// ID is the item's; CallID ties the call to its result and is what the provider is told.
+	ID     string `json:"id,omitempty"`
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	// Arguments is the JSON text as the model wrote it, which need not be valid.
+	Arguments string `json:"arguments"`
+	// Signature is an opaque token that some providers attach to a call and want back.
+	Signature string `json:"signature,omitempty"`
+}
+
+// ToolResult is the outcome of one tool call.
+type ToolResult struct {
+	ID     string `json:"id,omitempty"`
+	CallID string `json:"call_id"`
+	Name   string `json:"name,omitempty"`
+	// Error says that the call failed; Content then tells the model why.
+	Error bool `json:"error,omitempty"`
+	// Content is the model's view, Blocks the person's. A tool that has only one fills Content, and
+	// people see that.
+	Content []Block `json:"content,omitempty"`
+	Blocks  []Block `json:"blocks,omitempty"`
+}
+
+func (r Reasoning) ItemID() string  { return r.ID }
+func (c ToolCall) ItemID() string   { return c.ID }
+func (r ToolResult) ItemID() string { return r.ID }
+func (m Message) ItemID() string    { return m.ID }
+
+func (Reasoning) ItemType() Type  { return TypeReasoning }
+func (ToolCall) ItemType() Type   { return TypeToolCall }
+func (ToolResult) ItemType() Type { return TypeToolResult }
+func (Message) ItemType() Type    { return TypeMessage }
+
+func (Reasoning) sealed()  {}
+func (ToolCall) sealed()   {}
+func (ToolResult) sealed() {}
+func (Message) sealed()    {}
+
+// View returns what a person sees of the result: Blocks, or Content where a tool gave only that.
+func (r ToolResult) View() []Block {
+	if r.Blocks != nil {
+		return r.Blocks
+	}
+	return r.Content
+}
+
+// Usage is what one or several model calls consumed. Cached and reasoning tokens are included in the
+// input and output counts.
+type Usage struct {
+	InputTokens      int `json:"input_tokens"`
+	OutputTokens     int `json:"output_tokens"`
+	CachedTokens     int `json:"cached_tokens,omitempty"`      // input read from the provider's cache
+	CacheWriteTokens int `json:"cache_write_tokens,omitempty"` // input written to the provider's cache
+	ReasoningTokens  int `json:"reasoning_tokens,omitempty"`   // output spent on thinking
+	// CostMicros is the price in millionths of the currency that the model's prices are given in.
+	CostMicros int64 `json:"cost_micros,omitempty"`
+}
+
+// Total is input and output together.
+func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }
+
+// Plus returns the sum of two usages.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		InputTokens:      u.InputTokens + v.InputTokens,
+		OutputTokens:     u.OutputTokens + v.OutputTokens,
+		CachedTokens:     u.CachedTokens + v.CachedTokens,
+		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
+		CostMicros:       u.CostMicros + v.CostMicros,
+	}
+}
+
+// IsZero reports that nothing was consumed, or that nobody said.
+func (u Usage) IsZero() bool { return u == Usage{} }
+
+// tagged is the JSON form of an Item inside something else: its type beside its value.
+type tagged struct {
+	Type  Type            `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Marshal encodes an item with its type, so that [Unmarshal] can tell the kinds apart.
+func Marshal(it Item) ([]byte, error) {
+	v, err := json.Marshal(it)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(tagged{it.ItemType(), v})
+}
+
+// Unmarshal decodes what [Marshal] wrote.
+func Unmarshal(data []byte) (Item, error) {
+	var t tagged
+	if err := json.Unmarshal(data, &t); err != nil {
+		return nil, err
+	}
+	switch t.Type {
+	case TypeReasoning:
+		return decode[Reasoning](t.Value)
+	case TypeToolCall:
+		return decode[ToolCall](t.Value)
+	case TypeToolResult:
+		return decode[ToolResult](t.Value)
+	case TypeMessage:
+		return decode[Message](t.Value)
+	}
+	return nil, &UnknownTypeError{Type: t.Type}
+}
+
+func decode[T Item](data []byte) (Item, error) {
+	var v T
+	err := json.Unmarshal(data, &v)
+	return v, err
+}
+
+// UnknownTypeError is returned for an item of a kind that this version does not know.
+type UnknownTypeError struct{ Type Type }
+
+func (e *UnknownTypeError) Error() string { return "unknown item type " + string(e.Type) }

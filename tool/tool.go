@@ -1,0 +1,47 @@
+// Package tool says what a tool is: something with a description that a model can read, and a function
+// that can be called with the arguments that the model wrote.
+//
+// # Laws of Call
+//
+//   - Arguments have been validated against the schema before Call sees them.
+//   - A returned error becomes a result marked as failed, which the model reads; it does not end the run.
+//     Write the error for the model: what was wrong and what would be right.
+//   - A tool that is not Repeatable is called at most once per call id, whatever crashes. A Repeatable one may
+//     be called again with the same Call.ID, and can use it as an idempotency key.
+//   - A panic in a tool fails the call, not the process.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/tributary-ai/tributary/item"
+)
+
+// Tool is something a model can have called.
+type Tool interface {
+	Spec() Spec
+	Call(ctx context.Context, call Call) (item.ToolResult, error)
+}
+
+// Spec describes a tool.
+type Spec struct {
+	Name        string
+	Description string
+	// Schema is the JSON schema of the arguments, an object schema; empty for a tool without arguments.
+	Schema json.RawMessage
+	// Repeatable says that calling again with the same call id does no harm. Without it, a call
+	// during which the process died is reported to the model as "outcome unknown".
+	Repeatable bool
+}
+
+// Call is one call of a tool.
+type Call struct {
+	ID        string // the call's id, unique within the run
+	Arguments json.RawMessage
+	Run       string
+	Thread    string
+	Owner     string // whose run it is
+	// Progress tells readers of the run how the call is coming on; it may be nil.
+	Progress func(data json.RawMessage)
+}
