@@ -13,7 +13,7 @@ import (
 
 // The JSON form of an envelope is one flat object on one line:
 //
-//	{"seq":12,"run":"…","thread":"…","task":"…","ns":"…","node":"agent","step":1,"at":1794701862466000,"kind":"text_delta","data":{…}}
+//	{"seq":12,"epoch":1,"run":"…","thread":"…","task":"…","ns":"…","node":"agent","step":1,"at":1794701862466000,"kind":"text_delta","data":{…}}
 //
 // Empty fields are left out. "at" is in microseconds since 1970.
 
@@ -22,6 +22,10 @@ import (
 func (e *Envelope) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendUint(dst, e.Seq, 10)
+	if e.Epoch != 0 {
+		dst = append(dst, `,"epoch":`...)
+		dst = strconv.AppendInt(dst, int64(e.Epoch), 10)
+	}
 	dst = appendField(dst, "run", e.Run)
 	dst = appendField(dst, "thread", e.Thread)
 	dst = appendField(dst, "task", e.Task)
@@ -144,6 +148,7 @@ func (e *Envelope) UnmarshalJSON(data []byte) error {
 	}
 	var w struct {
 		Seq    uint64          `json:"seq"`
+		Epoch  int             `json:"epoch"`
 		Run    string          `json:"run"`
 		Thread string          `json:"thread"`
 		Task   string          `json:"task"`
@@ -161,7 +166,7 @@ func (e *Envelope) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
-	*e = Envelope{w.Seq, w.Run, w.Thread, w.Task, w.NS, w.Node, w.Step, time.UnixMicro(w.At).UTC(), ev}
+	*e = Envelope{w.Seq, w.Epoch, w.Run, w.Thread, w.Task, w.NS, w.Node, w.Step, time.UnixMicro(w.At).UTC(), ev}
 	return nil
 }
 

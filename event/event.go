@@ -9,7 +9,8 @@ import (
 
 // Envelope is an event with where and when it happened.
 type Envelope struct {
-	Seq    uint64    // position in the run's journal, from 1
+	Seq    uint64    // place in the run's journal, from 1
+	Epoch  int       // the lease under which it was written; a position is (Epoch, Seq), see package journal
 	Run    string    // the run that wrote it
 	Thread string    // the thread the run belongs to
 	Task   string    // whose output it concerns: empty for the run's root task, else a sub-agent's task id

@@ -15,6 +15,9 @@ func (e *Envelope) scanDelta(data []byte) bool {
 	var out Envelope
 	s.literal(`{"seq":`)
 	out.Seq = s.uint()
+	if s.try(`,"epoch":`) {
+		out.Epoch = int(s.int())
+	}
 	out.Run = s.field(`,"run":`)
 	out.Thread = s.field(`,"thread":`)
 	out.Task = s.field(`,"task":`)
