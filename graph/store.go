@@ -1,0 +1,186 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// A running graph reads checkpoints through a [Checkpointer] and writes everything, events and state alike,
+// through a [Recorder]. The two are separate because writes of one run form one ordered stream: an event
+// and the checkpoint that it speaks of must become durable together, and a crash must leave a prefix.
+
+// ErrNoCheckpoint is returned by Load for a thread or namespace that has none, or for an unknown id.
+var ErrNoCheckpoint = errors.New("no such checkpoint")
+
+// Checkpointer reads saved states. Values of a checkpoint never change once saved.
+type Checkpointer interface {
+	// Load returns a checkpoint of a thread's namespace: the one named, or the latest if id is empty.
+	Load(ctx context.Context, thread, ns, id string) (*Snapshot, error)
+	// List returns up to limit checkpoints of a namespace, newest first, older than the one named by
+	// before (all if empty).
+	List(ctx context.Context, thread, ns, before string, limit int) ([]*Snapshot, error)
+}
+
+// Recorder takes what a running graph has to say.
+type Recorder interface {
+	// Record appends the batch to the run's journal. Batches become durable and visible in the order of the
+	// calls, each as a whole together with what it saves. Record may return before that, and blocks only
+	// when too much is queued; for a Promise it returns when the batch, and so everything before
+	// it, is on disk. The graph fills NS, Node, Step and Task of each envelope; the recorder the rest.
+	//
+	// An error means that the run is no longer ours or cannot be written; the graph must stop.
+	Record(ctx context.Context, b Batch) error
+}
+
+// Batch is a unit of recording.
+type Batch struct {
+	Events  []event.Envelope
+	Save    []Save
+	Promise bool
+}
+
+// Save is something to store together with events: a [Commit] or a [Kept].
+type Save interface{ save() }
+
+// Commit stores a checkpoint. Its cost is proportional to what changed, not to the size of the state.
+type Commit struct {
+	Checkpoint Checkpoint
+	// Blobs are the fields that changed.
+	Blobs []Blob
+	// Done tells what the tasks of the parent checkpoint did that led here.
+	Done []Outcome
+}
+
+// Kept stores what is known of a task of a checkpoint whose step is not complete: a finished branch of a
+// parallel step, a pending interrupt, answers given so far, an error. A later Kept of the same task
+// replaces it.
+type Kept struct {
+	Thread     string
+	NS         string
+	Checkpoint string
+	Outcome    Outcome
+}
+
+func (Commit) save() {}
+func (Kept) save()   {}
+
+// Checkpoint is the state of a graph after a step, without the values. Checkpoints of a namespace form a tree.
+type Checkpoint struct {
+	ID     string // sorts by time
+	Parent string // empty for the first
+	Thread string
+	NS     string // empty for the root graph
+	Run    string // the run that saved it; empty for an update from outside
+	Step   int    // -1 for the first input
+	Source event.Source
+	At     time.Time
+	// Versions says under which version each field's value is stored, for all fields that have one.
+	// A version is unique among the versions of the same field of the same thread and namespace.
+	Versions map[string]int64
+	// Next are the tasks that are due.
+	Next []Task
+	// Joins holds, for edges that wait for several nodes, those that have arrived: "target" → sources.
+	Joins map[string][]string
+	// Metadata is what the run's creator wants to find the checkpoint by, an object or empty.
+	Metadata json.RawMessage
+}
+
+// Blob is a new version of a field's value.
+type Blob struct {
+	Field   string
+	Version int64
+	// Base is the version that Data extends: Data is then a JSON list of the elements appended to it.
+	// With 0, Data is the whole value.
+	Base int64
+	Data json.RawMessage
+}
+
+// Task is a node execution that is due at a checkpoint.
+type Task struct {
+	ID       string   `json:"id"` // derived from checkpoint, node and path, so that a repeated execution has the same
+	Node     string   `json:"node"`
+	Path     []string `json:"path,omitempty"`
+	Triggers []string `json:"triggers,omitempty"`
+	// Input is what a Send handed over; nil if the node reads the state.
+	Input json.RawMessage `json:"input,omitempty"`
+}
+
+// Outcome is what is known of a task.
+type Outcome struct {
+	Task string `json:"task"`
+	Node string `json:"node,omitempty"`
+	// Finished says that the task is done and must not run again.
+	Finished bool `json:"finished,omitempty"`
+	// Writes are the updates of a finished task in order, and where it wants to go. Where the update of a
+	// field is byte for byte what a Blob of the commit stores, Stored names the blob's version instead.
+	Writes []FieldWrite     `json:"writes,omitempty"`
+	Stored map[string]int64 `json:"stored,omitempty"`
+	Goto   []Target         `json:"goto,omitempty"`
+
+	Error      *event.Error `json:"error,omitempty"`
+	Interrupts []Interrupt  `json:"interrupts,omitempty"` // not answered yet
+	// Resumes are the answers given so far, in the order in which the node asks.
+	Resumes []json.RawMessage `json:"resumes,omitempty"`
+}
+
+// FieldWrite is one write of a field, encoded.
+type FieldWrite struct {
+	Field string          `json:"field"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Target is where a command goes: a node, or a node with an input of its own (a send).
+type Target struct {
+	Node  string          `json:"node"`
+	Send  bool            `json:"send,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+}
+
+// Interrupt is a question to a person.
+type Interrupt struct {
+	ID      string          `json:"id"`
+	Value   json.RawMessage `json:"value"`
+	Ask     event.Ask       `json:"ask,omitempty"`
+	Options []string        `json:"options,omitempty"`
+	// NS is the namespace of the graph that asks, for interrupts below a subgraph.
+	NS string `json:"ns,omitempty"`
+}
+
+// Snapshot is a checkpoint with its values.
+type Snapshot struct {
+	Checkpoint
+	// Values holds each field's whole value, encoded. Read-only.
+	Values map[string]json.RawMessage
+	// Kept is what is known of the tasks in Next.
+	Kept []Outcome
+	// Done is what the parent's tasks did that led here.
+	Done []Outcome
+}
+
+// Store is long-term memory that outlives threads: JSON values by namespace and key.
+type Store interface {
+	Get(ctx context.Context, namespace []string, key string) (value json.RawMessage, ok bool, err error)
+	Put(ctx context.Context, namespace []string, key string, value json.RawMessage) error
+	Delete(ctx context.Context, namespace []string, key string) error
+	Search(ctx context.Context, prefix []string, limit int) ([]StoreItem, error)
+}
+
+// StoreItem is a value found in a [Store].
+type StoreItem struct {
+	Namespace []string
+	Key       string
+	Value     json.RawMessage
+}
+
+// Recall is what the journal already knows of work that an earlier attempt of the same run did. Nodes that
+// cause effects ask it before they act.
+type Recall interface {
+	// ToolResult returns the recorded result of a tool call. started without ended means that the process died
+	// while the tool may have been running: its outcome is unknown.
+	ToolResult(callID string) (res item.ToolResult, started, ended bool)
+}
