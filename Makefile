@@ -1,0 +1,28 @@
+# What a developer runs. `make test` is what CI runs; it needs Go and does the rest of its set-up itself.
+
+PKG   ?= ./...
+BENCH ?= .
+COUNT ?= 1
+
+.PHONY: build test lint fuzz bench docs clean
+
+build: ## bin/tributary, a single static binary
+	CGO_ENABLED=0 go build -trimpath -o bin/tributary ./cmd/tributary
+
+test: ## everything that must hold before a change is merged
+	@scripts/test
+
+lint: ## gofmt, go vet, staticcheck
+	@scripts/lint
+
+fuzz: ## every fuzz target for a while: make fuzz FUZZ_SECONDS=600
+	@scripts/fuzz
+
+bench: ## make bench PKG=./internal/bench/... BENCH=Append COUNT=6
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m $(PKG)
+
+docs: ## regenerate what is generated: docs/events.md
+	go test ./internal/eventdoc -run TestEventsPageIsCurrent -update
+
+clean:
+	rm -rf bin .tools
