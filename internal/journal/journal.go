@@ -1,0 +1,261 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"sync"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+)
+
+var (
+	// ErrFenced answers an Append by a worker that no longer holds the run's lease.
+	ErrFenced = errors.New("the run's lease is held by another worker")
+	// ErrLost answers a position that lies beyond the end of the log, or in a part of it that was lost
+	// and written anew. The reader must start over.
+	ErrLost = errors.New("the position is not in this log")
+	// ErrGone answers a read of a run that was deleted while it was being read.
+	ErrGone = errors.New("the run was deleted")
+	// ErrCorrupt is wrapped by errors about stored events that cannot be trusted.
+	ErrCorrupt = errors.New("the stored journal is damaged")
+	// ErrClosed answers an Append to a closed log or journal.
+	ErrClosed = errors.New("the journal is closed")
+)
+
+// Position is a place in a run's journal: after the event Seq that was written under the lease Epoch. The zero
+// Position is the beginning. An Epoch of 0 with a Seq means that the reader does not know it, which gives up
+// the check for a lost future but for the end of the log.
+type Position struct {
+	Epoch int
+	Seq   uint64
+}
+
+// Lease is the right to write a run's journal.
+type Lease struct {
+	Run   string
+	Owner string // the worker
+	Epoch int    // rises with every claim of the run
+}
+
+// Chunk is a stretch of a run's events as it is stored.
+type Chunk struct {
+	Run    string
+	Thread string
+	Epoch  int
+	First  uint64
+	Last   uint64
+	Sum    uint32 // checksum of Data, bound to the run and the place; see [Chunk.Seal]
+	Data   []byte // the events' JSON forms, a line each, without what the chunk says already
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sum covers the identity of the chunk beside its data, so that intact bytes in a wrong place are found too.
+func (c *Chunk) sum() uint32 {
+	head := fmt.Appendf(nil, "%s %d %d %d\n", c.Run, c.Epoch, c.First, c.Last)
+	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, c.Data)
+}
+
+// Group is what one run contributes to a write: a chunk, and what is saved together with it.
+type Group struct {
+	Owner string // with Chunk.Epoch, the lease under which it is written
+	Chunk Chunk
+	// Saves is plain data that the store knows how to keep; the journal does not look inside.
+	Saves []any
+}
+
+// Store keeps chunks. One concrete database implements it together with what else its transaction holds.
+type Store interface {
+	// Append writes the groups in one transaction; with sync, it is on disk when Append returns. A group
+	// whose lease is not the current one is left out, and refused says so by the group's run.
+	Append(ctx context.Context, groups []Group, sync bool) (refused map[string]error, err error)
+	// Read returns chunks that hold events after seq, in order without holes, up to about limit bytes.
+	Read(ctx context.Context, run string, after uint64, limit int) ([]Chunk, error)
+}
+
+// Options are the journal's settings; the zero value is sensible.
+type Options struct {
+	// Disk makes every event survive the loss of power, not only promises: safer by one fsync per
+	// commit, and slower by about a third.
+	Disk bool
+	// TailBytes is how much of a live run is kept in memory for its readers. Default 1 MiB.
+	TailBytes int
+	// QueueBytes is how much of a run may wait to be written before Append blocks. Default 1 MiB.
+	QueueBytes int
+	// Poll is how often a follower looks into the store for a run that nobody in this process writes.
+	// Default 2 s.
+	Poll time.Duration
+}
+
+// Journal is the log of all runs of a process. Open one, and Close it.
+type Journal struct {
+	store Store
+	opt   Options
+
+	kick chan struct{} // one slot: there is something to write
+	stop chan struct{}
+	done chan struct{}
+
+	mu     sync.Mutex
+	dirty  []*Log // logs with something queued, in the order in which they became so
+	tails  map[string]*tail
+	closed bool
+}
+
+// Open starts a journal on a store.
+func Open(store Store, opt Options) *Journal {
+	if opt.TailBytes <= 0 {
+		opt.TailBytes = 1 << 20
+	}
+	if opt.QueueBytes <= 0 {
+		opt.QueueBytes = 1 << 20
+	}
+	if opt.Poll <= 0 {
+		opt.Poll = 2 * time.Second
+	}
+	j := &Journal{
+		store: store, opt: opt,
+		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		tails: map[string]*tail{},
+	}
+	go j.write()
+	return j
+}
+
+// Close writes what is queued and stops. Logs that are still open answer ErrClosed from then on.
+func (j *Journal) Close() {
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		<-j.done
+		return
+	}
+	j.closed = true
+	j.mu.Unlock()
+	close(j.stop)
+	<-j.done
+}
+
+// write is the writer goroutine; it belongs to Open and Close.
+func (j *Journal) write() {
+	defer close(j.done)
+	for {
+		select {
+		case <-j.kick:
+			j.writeOnce()
+		case <-j.stop:
+			j.writeOnce()
+			j.failDirty(ErrClosed)
+			return
+		}
+	}
+}
+
+func (j *Journal) takeDirty() []*Log {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	dirty := j.dirty
+	j.dirty = nil
+	return dirty
+}
+
+// failDirty ends logs that managed to queue something after the last write.
+func (j *Journal) failDirty(err error) {
+	for _, l := range j.takeDirty() {
+		if q := l.take(); q != nil {
+			l.settle(q, err)
+		}
+	}
+}
+
+// writeOnce writes everything that is queued in one transaction and makes it visible.
+func (j *Journal) writeOnce() {
+	logs := j.takeDirty()
+	if len(logs) == 0 {
+		return
+	}
+	queues := make([]*queue, 0, len(logs))
+	groups := make([]Group, 0, len(logs))
+	sync := j.opt.Disk
+	for _, l := range logs {
+		q := l.take()
+		if q == nil {
+			continue
+		}
+		sync = sync || q.disk
+		queues = append(queues, q)
+		groups = append(groups, Group{Owner: l.lease.Owner, Chunk: q.chunk(l), Saves: q.saves})
+	}
+	if len(groups) == 0 {
+		return
+	}
+	// The writes of a run belong to the run, not to any request, so nothing but their own end ends them.
+	refused, err := j.store.Append(context.Background(), groups, sync)
+	for _, q := range queues {
+		failure := err
+		if failure == nil {
+			failure = refused[q.log.lease.Run]
+		}
+		if failure == nil {
+			q.log.tail.publish(q.events, len(q.data), j.opt.TailBytes)
+		}
+		q.log.settle(q, failure)
+	}
+}
+
+// acquire returns the tail of a run, making it if it is the first to ask. Every acquire needs a release.
+func (j *Journal) acquire(run string) *tail {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t := j.tails[run]
+	if t == nil {
+		t = &tail{}
+		j.tails[run] = t
+	}
+	t.refs++
+	return t
+}
+
+// release drops a tail that nobody holds any more: a finished run leaves nothing behind but disk.
+func (j *Journal) release(run string, t *tail) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t.refs--
+	if t.refs == 0 && j.tails[run] == t {
+		delete(j.tails, run)
+	}
+}
+
+// Drop tells the followers of a run that it was deleted. Those that have not read RunEnded get ErrGone.
+func (j *Journal) Drop(run string) {
+	j.mu.Lock()
+	t := j.tails[run]
+	delete(j.tails, run)
+	j.mu.Unlock()
+	if t != nil {
+		t.drop()
+	}
+}
+
+// Live counts the runs that are held in memory, by writers or readers.
+func (j *Journal) Live() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.tails)
+}
+
+// promised reports whether an event must be on disk before anybody sees it.
+func promised(e event.Event) bool {
+	switch e := e.(type) {
+	case event.RunStarted, event.AttemptStarted, event.RunEnded, event.CheckpointSaved, event.InterruptRaised:
+		return true
+	case event.ItemStarted:
+		return e.Type == "tool_result"
+	case event.ItemEnded:
+		return e.Item != nil && e.Item.ItemType() == "tool_result"
+	}
+	return false
+}

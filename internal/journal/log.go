@@ -1,0 +1,224 @@
+package journal
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+)
+
+// Log is the writing end of one run's journal, held by the worker that has the run's lease. It is safe for
+// concurrent use; the order of Append calls is the order of events.
+type Log struct {
+	j      *Journal
+	lease  Lease
+	thread string
+	tail   *tail
+
+	mu     sync.Mutex
+	seq    uint64
+	queue  *queue        // gathers while the one before is being written; nil if nothing is queued
+	room   chan struct{} // closed and renewed whenever a queue was written; nil if nobody waits
+	failed error
+	closed bool
+}
+
+// queue is what will be written of a log next.
+type queue struct {
+	log    *Log
+	events []event.Envelope
+	data   []byte
+	saves  []any
+	disk   bool
+	done   chan struct{} // closed when settled; nil if nobody waits
+	err    error         // set before done is closed
+}
+
+// Log opens the writing end of a run after its last event, which is at seq. The caller holds the lease, and
+// Closes the log.
+func (j *Journal) Log(lease Lease, thread string, seq uint64) *Log {
+	return &Log{j: j, lease: lease, thread: thread, seq: seq, tail: j.acquire(lease.Run)}
+}
+
+// Batch is a unit of appending: events, what is saved with them in one transaction, and whether Append
+// waits until all of it is on disk.
+type Batch struct {
+	Events  []event.Envelope
+	Saves   []any
+	Promise bool
+}
+
+// Append queues a batch. It fills Seq, Epoch, Run, Thread, and At where it is zero; the rest of each envelope
+// is the caller's. The slice of events is the caller's again when Append returns.
+//
+// ctx bounds only the waiting: a batch that was queued is written whatever becomes of ctx.
+func (l *Log) Append(ctx context.Context, b Batch) error {
+	if err := l.waitForRoom(ctx); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	if err := l.usable(); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	q := l.queue
+	first := q == nil
+	if first {
+		q = &queue{log: l}
+	}
+	if err := q.add(l, b); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	l.queue = q
+	if b.Promise && q.done == nil {
+		q.done = make(chan struct{})
+	}
+	done := q.done
+	l.mu.Unlock()
+
+	if first {
+		l.j.markDirty(l)
+	}
+	if !b.Promise {
+		return nil
+	}
+	select {
+	case <-done:
+		return q.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *Log) usable() error {
+	if l.failed != nil {
+		return l.failed
+	}
+	if l.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+func (l *Log) waitForRoom(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		if l.failed != nil || l.queue == nil || len(l.queue.data) < l.j.opt.QueueBytes {
+			l.mu.Unlock()
+			return nil
+		}
+		if l.room == nil {
+			l.room = make(chan struct{})
+		}
+		room := l.room
+		l.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// add encodes the batch into the queue, or changes nothing.
+func (q *queue) add(l *Log, b Batch) error {
+	mark, n := len(q.data), len(q.events)
+	for i := range b.Events {
+		env := b.Events[i]
+		env.Seq = l.seq + uint64(i) + 1
+		if env.At.IsZero() {
+			env.At = time.Now()
+		}
+		env.At = env.At.UTC().Truncate(time.Microsecond)
+		// Run, thread and epoch are the chunk's; they are not repeated on every line.
+		env.Run, env.Thread, env.Epoch = "", "", 0
+		var err error
+		if q.data, err = env.AppendJSON(q.data); err != nil {
+			q.data, q.events = q.data[:mark], q.events[:n]
+			return err
+		}
+		q.data = append(q.data, '\n')
+		env.Run, env.Thread, env.Epoch = l.lease.Run, l.thread, l.lease.Epoch
+		q.events = append(q.events, env)
+		q.disk = q.disk || promised(env.Event)
+	}
+	l.seq += uint64(len(b.Events))
+	q.saves = append(q.saves, b.Saves...)
+	q.disk = q.disk || b.Promise || len(b.Saves) > 0
+	return nil
+}
+
+func (q *queue) chunk(l *Log) Chunk {
+	c := Chunk{Run: l.lease.Run, Thread: l.thread, Epoch: l.lease.Epoch, Data: q.data}
+	if n := len(q.events); n > 0 {
+		c.First, c.Last = q.events[0].Seq, q.events[n-1].Seq
+	}
+	c.Sum = c.sum()
+	return c
+}
+
+func (j *Journal) markDirty(l *Log) {
+	j.mu.Lock()
+	j.dirty = append(j.dirty, l)
+	j.mu.Unlock()
+	select {
+	case j.kick <- struct{}{}:
+	default: // a kick is pending; the writer will see this log too
+	}
+}
+
+// take hands the queue to the writer.
+func (l *Log) take() *queue {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q := l.queue
+	l.queue = nil
+	return q
+}
+
+// settle tells whoever waits how the write of a queue went. After a failure the log is of no more use: what
+// was queued is lost, so what would come after it must not be written either.
+func (l *Log) settle(q *queue, err error) {
+	l.mu.Lock()
+	if err != nil && l.failed == nil {
+		l.failed = err
+	}
+	room := l.room
+	l.room = nil
+	done := q.done
+	q.err = err
+	l.mu.Unlock()
+	if room != nil {
+		close(room)
+	}
+	if done != nil {
+		close(done)
+	}
+}
+
+// Seq is the number of the last event that was appended.
+func (l *Log) Seq() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seq
+}
+
+// Err returns why the log failed, or nil.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
+
+// Close gives the log back. What was appended is still written.
+func (l *Log) Close() {
+	l.mu.Lock()
+	closed := l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if !closed {
+		l.j.release(l.lease.Run, l.tail)
+	}
+}
