@@ -3,6 +3,7 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -17,9 +18,14 @@ import (
 //
 // Empty fields are left out. "at" is in microseconds since 1970.
 
-// AppendJSON appends the envelope's JSON form to dst. It fails only if a RawMessage inside the event is
-// not valid JSON.
+// AppendJSON appends the envelope's JSON form to dst: UTF-8, without line ends, with raw values spelled as
+// they came. It fails only if there is no event, or if a RawMessage inside it is not valid JSON; then it
+// returns dst as it was.
 func (e *Envelope) AppendJSON(dst []byte) ([]byte, error) {
+	if e.Event == nil {
+		return dst, errors.New("encode: the envelope holds no event")
+	}
+	start := len(dst)
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendUint(dst, e.Seq, 10)
 	if e.Epoch != 0 {
@@ -42,7 +48,7 @@ func (e *Envelope) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `,"data":`...)
 	dst, err := appendData(dst, e.Event)
 	if err != nil {
-		return dst, fmt.Errorf("encode %s: %w", e.Event.Kind(), err)
+		return dst[:start], fmt.Errorf("encode %s: %w", e.Event.Kind(), err)
 	}
 	return append(dst, '}'), nil
 }
@@ -68,14 +74,28 @@ func appendData(dst []byte, e Event) ([]byte, error) {
 		dst = appendString(dst, e.Text)
 		return append(dst, '}'), nil
 	case Unknown:
-		var b bytes.Buffer
-		if err := json.Compact(&b, e.Data); err != nil {
-			return dst, err
+		if !bytes.HasPrefix(e.Data, []byte("{")) { // it could not be read back
+			return dst, errors.New("data must be an object")
 		}
-		return append(dst, b.Bytes()...), nil
+		return appendPlain(dst, e.Data)
 	}
-	data, err := json.Marshal(e)
-	return append(dst, data...), err
+	return appendPlain(dst, e)
+}
+
+// appendPlain is json.Marshal without its escapes for HTML, so that what was handed to us as JSON stays as it was
+// spelled, and with bytes that are not UTF-8 replaced in such JSON too.
+func appendPlain(dst []byte, v any) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return dst, err
+	}
+	line := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if data := line[len(dst):]; !utf8.Valid(data) {
+		return append(dst, bytes.ToValidUTF8(data, []byte("\ufffd"))...), nil
+	}
+	return line, nil
 }
 
 func appendField(dst []byte, key, value string) []byte {
@@ -138,7 +158,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// MarshalJSON writes the same form as AppendJSON.
+// MarshalJSON writes the same form as AppendJSON; json.Marshal then adds its escapes for HTML.
 func (e Envelope) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }
 
 // UnmarshalJSON reads what AppendJSON wrote, and any JSON object of the same shape.
@@ -170,7 +190,8 @@ func (e *Envelope) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Decode reads the object of one kind. A kind that is not known gives an [Unknown].
+// Decode reads the object of one kind. A kind that is not known, or one that holds an item of a type that is
+// not known, gives an [Unknown].
 func Decode(kind string, data []byte) (Event, error) {
 	if len(data) == 0 || data[0] != '{' {
 		return nil, fmt.Errorf("event %q: data must be an object", kind)
@@ -183,6 +204,10 @@ func Decode(kind string, data []byte) (Event, error) {
 		return Unknown{kind, bytes.Clone(data)}, nil
 	}
 	ev, err := read(data)
+	var newer *item.UnknownTypeError
+	if errors.As(err, &newer) { // a kind we know around an item that we do not
+		return Unknown{kind, bytes.Clone(data)}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("event %s: %w", kind, err)
 	}
@@ -227,7 +252,7 @@ func (e ItemEnded) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(itemEndedJSON{e.Status, it})
+	return appendPlain(nil, itemEndedJSON{e.Status, it})
 }
 
 func (e *ItemEnded) UnmarshalJSON(data []byte) error {

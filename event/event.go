@@ -303,7 +303,8 @@ type TeamDissolved struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// Unknown is an event of a kind that this version does not know. It is kept and passed on as it came.
+// Unknown is an event that this version cannot take apart: its kind is not known, or it holds an item whose type is
+// not. It is kept and passed on as it came.
 type Unknown struct {
 	Name string          // its kind
 	Data json.RawMessage // its JSON object

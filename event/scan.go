@@ -1,7 +1,6 @@
 package event
 
 import (
-	"bytes"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -53,6 +52,7 @@ func (e *Envelope) scanDelta(data []byte) bool {
 	return true
 }
 
+// scanner takes known text off the front of rest. Once it has failed, what it returns means nothing.
 type scanner struct {
 	rest   []byte
 	failed bool
@@ -83,13 +83,18 @@ func (s *scanner) field(key string) string {
 	return v
 }
 
+// digits reads an integer, which in JSON has no leading zeros.
 func (s *scanner) digits() []byte {
 	n := 0
 	if n < len(s.rest) && s.rest[n] == '-' {
 		n++
 	}
+	first := n
 	for n < len(s.rest) && s.rest[n] >= '0' && s.rest[n] <= '9' {
 		n++
+	}
+	if n > first+1 && s.rest[first] == '0' {
+		s.failed = true
 	}
 	d := s.rest[:n]
 	s.rest = s.rest[n:]
@@ -97,79 +102,67 @@ func (s *scanner) digits() []byte {
 }
 
 func (s *scanner) int() int64 {
-	d := s.digits()
-	n, err := strconv.ParseInt(string(d), 10, 64)
-	// Leading zeros are not JSON; leave the verdict to encoding/json.
-	if err != nil || strconv.FormatInt(n, 10) != string(d) {
-		s.failed = true
-	}
+	n, err := strconv.ParseInt(string(s.digits()), 10, 64)
+	s.failed = s.failed || err != nil
 	return n
 }
 
 func (s *scanner) uint() uint64 {
-	d := s.digits()
-	n, err := strconv.ParseUint(string(d), 10, 64)
-	if err != nil || strconv.FormatUint(n, 10) != string(d) {
-		s.failed = true
-	}
+	n, err := strconv.ParseUint(string(s.digits()), 10, 64)
+	s.failed = s.failed || err != nil
 	return n
 }
 
-// string reads a string, with the few escapes that appendString writes.
+// string reads a string in which no escapes occur but those that unescape knows.
 func (s *scanner) string() string {
-	if s.failed || len(s.rest) == 0 || s.rest[0] != '"' {
-		s.failed = true
-		return ""
-	}
-	s.rest = s.rest[1:]
-	end := bytes.IndexByte(s.rest, '"')
-	if end >= 0 && plain(s.rest[:end]) {
-		v := string(s.rest[:end])
-		s.rest = s.rest[end+1:]
-		return v
-	}
-	var out []byte
-	for len(s.rest) > 0 {
-		c := s.rest[0]
-		switch {
+	s.literal(`"`)
+	escaped := false
+	for i := 0; i < len(s.rest); i++ {
+		switch c := s.rest[i]; {
 		case c == '"':
-			s.rest = s.rest[1:]
-			if !utf8.Valid(out) {
-				break
+			body := s.rest[:i]
+			s.rest = s.rest[i+1:]
+			if !utf8.Valid(body) {
+				s.failed = true
 			}
-			return string(out)
+			if escaped {
+				return s.unescape(body)
+			}
+			return string(body)
 		case c == '\\':
-			if len(s.rest) < 2 {
-				s.failed = true
-				return ""
-			}
-			esc, ok := unescape[s.rest[1]]
-			if !ok { // \u and the rest: leave it to encoding/json
-				s.failed = true
-				return ""
-			}
-			out = append(out, esc)
-			s.rest = s.rest[2:]
-			continue
+			escaped = true
+			i++ // the next byte does not end the string, whatever it is
 		case c < 0x20:
-		default:
-			out = append(out, c)
-			s.rest = s.rest[1:]
-			continue
+			s.failed = true
+			return ""
 		}
-		break
 	}
 	s.failed = true
 	return ""
 }
 
-var unescape = map[byte]byte{'"': '"', '\\': '\\', 'n': '\n', 'r': '\r', 't': '\t'}
-
-func plain(b []byte) bool {
-	for _, c := range b {
-		if c < 0x20 || c == '\\' {
-			return false
+// unescape undoes the short escapes that appendString writes. \u and the rest are left to encoding/json.
+func (s *scanner) unescape(body []byte) string {
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); i++ {
+		c := body[i]
+		if c == '\\' {
+			i++
+			switch body[i] {
+			case '"', '\\':
+				c = body[i]
+			case 'n':
+				c = '\n'
+			case 'r':
+				c = '\r'
+			case 't':
+				c = '\t'
+			default:
+				s.failed = true
+				return ""
+			}
 		}
+		out = append(out, c)
 	}
-	return utf8.Valid(b)
+	return string(out)
 }

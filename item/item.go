@@ -12,7 +12,10 @@
 // the model reads, Blocks is what a person sees.
 package item
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // Status says how far an item has come.
 type Status string
@@ -104,36 +107,6 @@ func (r ToolResult) View() []Block {
 	return r.Content
 }
 
-// Usage is what one or several model calls consumed. Cached and reasoning tokens are included in the
-// input and output counts.
-type Usage struct {
-	InputTokens      int `json:"input_tokens"`
-	OutputTokens     int `json:"output_tokens"`
-	CachedTokens     int `json:"cached_tokens,omitempty"`      // input read from the provider's cache
-	CacheWriteTokens int `json:"cache_write_tokens,omitempty"` // input written to the provider's cache
-	ReasoningTokens  int `json:"reasoning_tokens,omitempty"`   // output spent on thinking
-	// CostMicros is the price in millionths of the currency that the model's prices are given in.
-	CostMicros int64 `json:"cost_micros,omitempty"`
-}
-
-// Total is input and output together.
-func (u Usage) Total() int { return u.InputTokens + u.OutputTokens }
-
-// Plus returns the sum of two usages.
-func (u Usage) Plus(v Usage) Usage {
-	return Usage{
-		InputTokens:      u.InputTokens + v.InputTokens,
-		OutputTokens:     u.OutputTokens + v.OutputTokens,
-		CachedTokens:     u.CachedTokens + v.CachedTokens,
-		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
-		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
-		CostMicros:       u.CostMicros + v.CostMicros,
-	}
-}
-
-// IsZero reports that nothing was consumed, or that nobody said.
-func (u Usage) IsZero() bool { return u == Usage{} }
-
 // tagged is the JSON form of an Item inside something else: its type beside its value.
 type tagged struct {
 	Type  Type            `json:"type"`
@@ -142,11 +115,14 @@ type tagged struct {
 
 // Marshal encodes an item with its type, so that [Unmarshal] can tell the kinds apart.
 func Marshal(it Item) ([]byte, error) {
-	v, err := json.Marshal(it)
+	if it == nil {
+		return nil, errors.New("there is no item to encode")
+	}
+	v, err := marshal(it)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(tagged{it.ItemType(), v})
+	return marshal(tagged{it.ItemType(), v})
 }
 
 // Unmarshal decodes what [Marshal] wrote.
@@ -164,6 +140,8 @@ func Unmarshal(data []byte) (Item, error) {
 		return decode[ToolResult](t.Value)
 	case TypeMessage:
 		return decode[Message](t.Value)
+	case "":
+		return nil, errors.New("an item needs a type")
 	}
 	return nil, &UnknownTypeError{Type: t.Type}
 }

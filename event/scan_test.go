@@ -1,0 +1,144 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// viaJSON decodes an envelope without the short cut for deltas.
+func viaJSON(data []byte) (Envelope, error) {
+	// A space before the end makes no difference to JSON and is not in the form that the short cut knows.
+	i := bytes.LastIndexByte(data, '}')
+	if i < 0 {
+		var e Envelope
+		return e, e.UnmarshalJSON(data)
+	}
+	spaced := append(append(bytes.Clone(data[:i]), ' '), data[i:]...)
+	var e Envelope
+	if e.scanDelta(spaced) {
+		panic("the short cut took a form that AppendJSON does not write")
+	}
+	return e, e.UnmarshalJSON(spaced)
+}
+
+var deltaSeeds = []string{
+	`{"seq":12,"epoch":1,"run":"r","thread":"t","task":"k","ns":"a:1|b:2","node":"agent","step":1,"at":1794701862466000,"kind":"text_delta","data":{"item":"m","block":2,"text":"ele"}}`,
+	`{"seq":1,"at":0,"kind":"arguments_delta","data":{"item":"c","text":"{\"a\": \"\\n\"}"}}`,
+	`{"seq":1,"step":-1,"at":-5,"kind":"text_delta","data":{"item":"","text":"\t\r\n\"\\"}}`,
+	`{"seq":18446744073709551615,"at":9223372036854775807,"kind":"text_delta","data":{"item":"m","text":"é中😀"}}`,
+	`{"seq":1,"at":01,"kind":"text_delta","data":{"item":"m","text":""}}`,
+	`{"seq":1,"at":-0,"kind":"text_delta","data":{"item":"m","block":0,"text":"x"}}`,
+	`{"seq":1,"at":-,"kind":"text_delta","data":{"item":"m","text":"x"}}`,
+	`{"seq":1,"run":"","at":1,"kind":"text_delta","data":{"item":"m","text":"x"}}`,
+	`{"seq":1,"at":1,"kind":"text_delta","data":{"item":"m","text":"\u2028\ud800\ud83d\ude00\/\b"}}`,
+	`{"seq":1,"at":1,"kind":"text_delta","data":{"item":"m","text":"\x"}}`,
+	`{"seq":1,"at":1,"kind":"text_delta","data":{"item":"m","text":"cut\`,
+	`{"seq":1,"at":1,"kind":"text_delta","data":{"item":"m","text":"x","text":"y"}}`,
+	`{"seq":1,"at":1,"kind":"text_delta","data":{"item":"m","text":"x"}}}`,
+	"{\"seq\":1,\"at\":1,\"kind\":\"text_delta\",\"data\":{\"item\":\"m\",\"text\":\"\xff\"}}",
+	"{\"seq\":1,\"at\":1,\"kind\":\"text_delta\",\"data\":{\"item\":\"m\",\"text\":\"\n\"}}",
+	`{"seq":99999999999999999999,"at":1,"kind":"text_delta","data":{"item":"m","text":"x"}}`,
+}
+
+// The short cut may only ever be faster: it never takes what encoding/json refuses, and never reads it otherwise.
+func FuzzScanAgreesWithEncodingJSON(f *testing.F) {
+	for _, s := range deltaSeeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var short Envelope
+		if !short.scanDelta(data) {
+			if !reflect.DeepEqual(short, Envelope{}) {
+				t.Fatalf("%q was not taken and yet left %#v", data, short)
+			}
+			return
+		}
+		want, err := viaJSON(data)
+		if err != nil {
+			t.Fatalf("the short cut took %q, which encoding/json refuses: %v", data, err)
+		}
+		if !reflect.DeepEqual(short, want) {
+			t.Fatalf("%q\n short cut     %#v\n encoding/json %#v", data, short, want)
+		}
+	})
+}
+
+// Without this, the test above would also pass with a short cut that takes nothing.
+func TestShortCutReadsWhatAppendJSONWrites(t *testing.T) {
+	for _, e := range []Event{
+		TextDelta{Item: "m", Text: " world"},
+		TextDelta{Item: "m", Block: 3, Text: "\"quoted\"\n\ttabbed\\"},
+		TextDelta{},
+		ArgumentsDelta{Item: "c", Text: `{"q":"é"}`},
+	} {
+		want := Envelope{Seq: 7, Epoch: 2, Run: "r", Thread: "t", Node: "agent", Step: 4, At: time.UnixMicro(1).UTC(), Event: e}
+		data, err := want.AppendJSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Envelope
+		if !got.scanDelta(data) {
+			t.Errorf("the short cut does not take %s", data)
+		} else if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n got %#v\nwant %#v", data, got, want)
+		}
+	}
+}
+
+// appendString stands in for encoding/json, in its own spelling; it must mean the same.
+func FuzzStringsMeanWhatEncodingJSONWouldWrite(f *testing.F) {
+	for _, s := range []string{"", "plain", "\"\\\n\r\t", "\x00\x08\x0c\x1f\x7f", "a\xffb\xc0", "\u2028\u2029\ufffd", "é中😀", "<&>"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		theirs, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := appendString(nil, s)
+		var got, want string
+		if err := json.Unmarshal(ours, &got); err != nil {
+			t.Fatalf("%q is written as %s: %v", s, ours, err)
+		}
+		if err := json.Unmarshal(theirs, &want); err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Fatalf("%q is written as %s, which reads %q; want %q", s, ours, got, want)
+		}
+	})
+}
+
+// Whatever can be read, in whatever spelling, is written in one form, and that form is read and written as itself.
+func FuzzWhatDecodesEncodesToItself(f *testing.F) {
+	for _, s := range deltaSeeds {
+		f.Add([]byte(s))
+	}
+	for kind := range decoders {
+		f.Add([]byte(`{"seq":1,"at":1,"kind":"` + kind + `","data":{}}`))
+	}
+	f.Add([]byte(` {"SEQ":3, "kind":"later","data":{ "a" : [ 1.0 , "\ud800" ] },"at":2} `))
+	f.Add([]byte(`{"seq":1,"at":1,"kind":"item_ended","data":{"status":"completed","item":{"type":"message","value":{"role":"user","content":[{"type":"x"}]}}}}`))
+	f.Add([]byte(`{"seq":1,"at":1,"kind":"node_ended","data":{"update":null,"error":{"code":"c"}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var first Envelope
+		if first.UnmarshalJSON(data) != nil {
+			return
+		}
+		written, err := first.AppendJSON(nil)
+		if err != nil {
+			t.Fatalf("%q decodes to %#v, which does not encode: %v", data, first, err)
+		}
+		var second Envelope
+		if err := second.UnmarshalJSON(written); err != nil {
+			t.Fatalf("%q is written as %s, which does not decode: %v", data, written, err)
+		}
+		again, err := second.AppendJSON(nil)
+		if err != nil || !bytes.Equal(again, written) {
+			t.Fatalf("%q is written as %s and then as %s (%v)", data, written, again, err)
+		}
+	})
+}
