@@ -1,0 +1,269 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// Fold is the picture of one run, built event by event. The zero Fold is ready for the first event. It is not
+// safe for use by several goroutines at once.
+type Fold struct {
+	run     string
+	seq     uint64 // of the last event
+	started bool
+	ended   bool
+	attempt int
+	stale   int // turns of earlier attempts that are still open and must be voided next
+
+	tasks     map[string]*task // those in the picture
+	order     []*task          // all, as they started
+	entries   map[entryKey]*entry
+	turns     map[string]*turn
+	turnOrder []*turn
+	results   map[string]item.ToolResult
+
+	env    *event.Envelope // while Apply runs
+	broken *LawError
+}
+
+type entryKey struct{ task, item string }
+
+type task struct {
+	head     Task // without what is computed: Items, Tasks
+	parent   *task
+	children []*task
+	entries  []*entry
+	turns    []*turn
+	results  map[string]*entry // the tool result that stands for each call
+	open     bool
+	since    int // the run's attempt when it last started
+}
+
+type entry struct {
+	head   Item // without what is computed: Blocks, Items, and Arguments while they grow
+	task   *task
+	turn   *turn
+	blocks []*block
+	args   strings.Builder
+	void   bool
+	since  int
+}
+
+type block struct {
+	value item.Block
+	text  strings.Builder // while it is open
+	open  bool
+}
+
+type turn struct {
+	task    *task
+	started event.TurnStarted
+	end     event.TurnEnded
+	state   turnState
+	since   int
+	entries []*entry
+}
+
+type turnState int
+
+const (
+	turnOpen turnState = iota
+	turnEnded
+	turnVoided
+	turnCut // its task ended around it
+)
+
+// Apply takes in the next event. An error is always a [*LawError]; see the package comment for what it means.
+// An event that was applied before, or that belongs to another run, changes nothing.
+func (f *Fold) Apply(env *event.Envelope) error {
+	f.env, f.broken = env, nil
+	if f.admit() {
+		// The visitor's methods return no errors of their own: broken laws are noted by broke.
+		_ = event.Visit(env.Event, (*visitor)(f))
+	}
+	f.env = nil
+	if f.broken != nil {
+		return f.broken
+	}
+	return nil
+}
+
+// admit checks the event's place in the journal, and says whether it can be folded at all.
+func (f *Fold) admit() bool {
+	env := f.env
+	if f.tasks == nil {
+		f.run = env.Run
+		f.tasks, f.entries = map[string]*task{}, map[entryKey]*entry{}
+		f.turns, f.results = map[string]*turn{}, map[string]item.ToolResult{}
+		f.attempt = 1
+		f.add(&task{head: Task{Attempt: 1}})
+	}
+	switch {
+	case env.Run != f.run:
+		f.broke(Order, "it belongs to run %q, not to %q", env.Run, f.run)
+		return false
+	case env.Seq <= f.seq:
+		f.broke(Order, "seq %d was folded already; the last is %d", env.Seq, f.seq)
+		return false
+	case env.Seq != f.seq+1:
+		f.broke(Order, "seq jumps from %d to %d", f.seq, env.Seq)
+	}
+	f.seq = env.Seq
+	if _, first := env.Event.(event.RunStarted); !first && !f.started {
+		f.broke(Order, "the run has not started")
+	}
+	if f.ended {
+		f.broke(EndsOnce, "the run has ended")
+		return false
+	}
+	if f.stale > 0 {
+		switch env.Event.(type) {
+		case event.TurnVoided, event.AttemptStarted:
+		default:
+			f.broke(Order, "%d turns of an earlier attempt are open; they must be voided first", f.stale)
+		}
+	}
+	return true
+}
+
+// Run is the id of the run.
+func (f *Fold) Run() string { return f.run }
+
+// Seq is the place of the last event that was applied.
+func (f *Fold) Seq() uint64 { return f.seq }
+
+// Ended reports that RunEnded was applied.
+func (f *Fold) Ended() bool { return f.ended }
+
+// Attempt is the run's attempt, from 1.
+func (f *Fold) Attempt() int { return f.attempt }
+
+func (f *Fold) add(t *task) {
+	t.results = map[string]*entry{}
+	t.open, t.since, t.head.StartedAt = true, f.attempt, f.env.At
+	f.tasks[t.head.ID] = t
+	f.order = append(f.order, t)
+	if t.parent != nil {
+		t.parent.children = append(t.parent.children, t)
+	}
+}
+
+// current is the task that the event concerns. An unknown one is made a child of the root, so that
+// what it says is not lost.
+func (f *Fold) current() *task {
+	t := f.tasks[f.env.Task]
+	if t == nil {
+		f.broke(HoldsChild, "task %q has not started", f.env.Task)
+		t = &task{head: Task{ID: f.env.Task, Attempt: 1}, parent: f.tasks[""]}
+		f.add(t)
+	}
+	return t
+}
+
+// working is the current task, which must not have ended.
+func (f *Fold) working() *task {
+	t := f.current()
+	if !t.open {
+		f.broke(EndsOnce, "task %q has ended", t.head.ID)
+	}
+	return t
+}
+
+// entry is the item that an event speaks of, or nil if there is none or it has ended.
+func (f *Fold) entry(id string) *entry {
+	e := f.entries[entryKey{f.env.Task, id}]
+	switch {
+	case e == nil:
+		f.broke(Order, "item %q has not started", id)
+		return nil
+	case e.void:
+		f.broke(Order, "item %q is void", id)
+		return nil
+	case e.head.Status != item.InProgress:
+		f.broke(Order, "item %q has ended", id)
+		return nil
+	case e.turn != nil && e.turn.state != turnOpen:
+		f.broke(Order, "item %q belongs to turn %q, which is over", id, e.turn.started.Turn)
+	case e.turn == nil && !e.task.open:
+		f.broke(EndsOnce, "task %q has ended", e.task.head.ID)
+	}
+	return e
+}
+
+// block is the open block that a delta belongs to, or nil.
+func (f *Fold) block(id string, at int, want item.BlockType) *block {
+	e := f.entry(id)
+	if e == nil {
+		return nil
+	}
+	if at < 0 || at >= len(e.blocks) {
+		f.broke(Order, "block %d of item %q has not started", at, id)
+		return nil
+	}
+	b := e.blocks[at]
+	if !b.open {
+		f.broke(Order, "block %d of item %q has ended", at, id)
+		return nil
+	}
+	if b.value.Type != want {
+		f.broke(Order, "block %d of item %q is of type %s", at, id, b.value.Type)
+		return nil
+	}
+	return b
+}
+
+// drop takes an item out of the picture.
+func (e *entry) drop() {
+	e.void = true
+	if e.task.results[e.head.CallID] == e {
+		delete(e.task.results, e.head.CallID)
+	}
+}
+
+// spend adds a turn's usage to its task and all above.
+func (t *turn) spend(u item.Usage) {
+	for at := t.task; at != nil; at = at.parent {
+		at.head.Usage = at.head.Usage.Plus(u)
+	}
+}
+
+// end closes a task and whatever is open below it.
+func (f *Fold) end(t *task, status event.Status) {
+	for i := len(t.children) - 1; i >= 0; i-- {
+		if c := t.children[i]; c.open {
+			f.end(c, status)
+		}
+	}
+	for _, e := range t.entries {
+		if !e.void && e.head.Status == item.InProgress {
+			e.head.Status = item.Incomplete
+		}
+	}
+	for _, tu := range t.turns {
+		if tu.state == turnOpen {
+			tu.state = turnCut
+			if tu.since < f.attempt {
+				f.stale--
+			}
+		}
+	}
+	t.open, t.head.Status, t.head.EndedAt = false, status, f.env.At
+	if status != event.Interrupted {
+		t.head.Interrupts = nil
+	}
+}
+
+// restart empties a task whose work is tried again. Its children go with it.
+func (f *Fold) restart(t *task) {
+	for _, e := range t.entries {
+		e.drop()
+	}
+	for _, c := range t.children {
+		f.restart(c)
+		c.open = false
+		delete(f.tasks, c.head.ID)
+	}
+	t.children, t.entries = nil, nil
+}
