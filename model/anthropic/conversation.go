@@ -1,0 +1,280 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"hash/fnv"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/tributary-ai/tributary/item"
+)
+
+// conversation gathers messages into the turns that the API wants.
+type conversation struct {
+	provider string
+	turns    []sdk.MessageParam
+	system   []string
+	called   map[string]bool // names of tools
+}
+
+func (c *conversation) add(msgs []item.Message) {
+	taken := make([]bool, len(msgs)) // results that stand behind their call already
+	for i, m := range msgs {
+		switch m.Role {
+		case item.System:
+			c.system = append(c.system, m.Text())
+		case item.Remove:
+		case item.Assistant:
+			c.assistant(m, msgs, i, taken)
+		case item.Tool:
+			if !taken[i] { // its call was trimmed away
+				c.turn(sdk.MessageParamRoleUser, content(resultAsText(m))...)
+			}
+		case item.User:
+			c.turn(sdk.MessageParamRoleUser, content(m.Content)...)
+		default: // a role that only some client knows
+			c.turn(sdk.MessageParamRoleUser, content(m.Content)...)
+		}
+	}
+	if n := len(c.turns); n > 0 && c.turns[n-1].Role == sdk.MessageParamRoleAssistant {
+		trimEnd(c.turns[n-1].Content)
+	}
+}
+
+// turn adds blocks to the conversation, in the last turn if that is of the same role.
+func (c *conversation) turn(role sdk.MessageParamRole, blocks ...sdk.ContentBlockParamUnion) {
+	if len(blocks) == 0 {
+		return
+	}
+	if n := len(c.turns); n > 0 && c.turns[n-1].Role == role {
+		c.turns[n-1].Content = append(c.turns[n-1].Content, blocks...)
+		return
+	}
+	if len(c.turns) == 0 && role == sdk.MessageParamRoleAssistant { // the API wants the user to begin
+		c.turn(sdk.MessageParamRoleUser, sdk.NewTextBlock("(The beginning of the conversation is left out.)"))
+	}
+	c.turns = append(c.turns, sdk.MessageParam{Role: role, Content: blocks})
+}
+
+// trimEnd makes an answer that the model is to continue acceptable: it must not end in white space.
+func trimEnd(blocks []sdk.ContentBlockParamUnion) {
+	if n := len(blocks); n > 0 && blocks[n-1].OfText != nil {
+		blocks[n-1].OfText.Text = strings.TrimRight(blocks[n-1].OfText.Text, " \t\r\n")
+	}
+}
+
+// ours reports whether reasoning was made by this provider and can be shown to it.
+func ours(r item.Reasoning, provider string) bool {
+	return r.Provider == provider && (r.Signature != "" || r.Encrypted != "")
+}
+
+// assistant adds the answer at i, and right behind it the results of its calls.
+func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, taken []bool) {
+	var blocks []sdk.ContentBlockParamUnion
+	for _, r := range m.Reasoning {
+		switch {
+		case !ours(r, c.provider):
+		case r.Encrypted != "":
+			blocks = append(blocks, sdk.NewRedactedThinkingBlock(r.Encrypted))
+		default:
+			blocks = append(blocks, sdk.NewThinkingBlock(r.Signature, item.JoinText(r.Summary)))
+		}
+	}
+	thoughts := len(blocks)
+	blocks = append(blocks, content(m.Content)...)
+	var results []sdk.ContentBlockParamUnion
+	for n, call := range m.ToolCalls {
+		id := toolID(call.CallID, i, n)
+		c.called[call.Name] = true
+		blocks = append(blocks, sdk.NewToolUseBlock(id, arguments(call.Arguments), call.Name))
+		results = append(results, result(id, answerTo(call, msgs, i, taken)))
+	}
+	if len(blocks) == thoughts {
+		return // thinking alone is no turn
+	}
+	c.turn(sdk.MessageParamRoleAssistant, blocks...)
+	c.turn(sdk.MessageParamRoleUser, results...)
+}
+
+// answerTo finds the result of a call among the messages after it, before the model speaks again. Results
+// without a call id answer calls in order.
+func answerTo(call item.ToolCall, msgs []item.Message, i int, taken []bool) *item.Message {
+	for j := i + 1; j < len(msgs) && msgs[j].Role != item.Assistant; j++ {
+		if msgs[j].Role == item.Tool && !taken[j] && (msgs[j].CallID == call.CallID || msgs[j].CallID == "") {
+			taken[j] = true
+			return &msgs[j]
+		}
+	}
+	return nil
+}
+
+func result(id string, m *item.Message) sdk.ContentBlockParamUnion {
+	out := sdk.ToolResultBlockParam{ToolUseID: id}
+	if m == nil {
+		out.IsError = sdk.Bool(true)
+		m = &item.Message{Content: item.Text("The call was interrupted; whether it had any effect is not known.")}
+	}
+	if m.Failed {
+		out.IsError = sdk.Bool(true)
+	}
+	for _, b := range content(m.Content) {
+		out.Content = append(out.Content, sdk.ToolResultBlockParamContentUnion{OfText: b.OfText, OfImage: b.OfImage, OfDocument: b.OfDocument, OfSearchResult: b.OfSearchResult})
+	}
+	return sdk.ContentBlockParamUnion{OfToolResult: &out}
+}
+
+func resultAsText(m item.Message) []item.Block {
+	name := m.Name
+	if name == "" {
+		name = "a tool"
+	}
+	return append(item.Text("(Result of "+name+":)"), m.Content...)
+}
+
+// arguments makes an object of what a model wrote, since the API accepts nothing else. What does not parse is
+// shown to the model as it wrote it.
+func arguments(s string) json.RawMessage {
+	b := bytes.TrimSpace([]byte(s))
+	if len(b) == 0 {
+		return json.RawMessage("{}")
+	}
+	if b[0] == '{' && json.Valid(b) {
+		return b
+	}
+	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": s})
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return wrapped
+}
+
+var goodID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// toolID gives the id of a call the shape that the API accepts. Other providers put anything into it; two ids
+// that differ must still differ afterwards, so a changed one carries a hash of what it was.
+func toolID(id string, message, call int) string {
+	if id == "" {
+		return "call_" + strconv.Itoa(message) + "_" + strconv.Itoa(call)
+	}
+	if goodID.MatchString(id) {
+		return id
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id))
+	return "call_" + strconv.FormatUint(h.Sum64(), 16)
+}
+
+// content turns blocks into those of the API. Blank text is left out.
+func content(blocks []item.Block) []sdk.ContentBlockParamUnion {
+	var out []sdk.ContentBlockParamUnion
+	for _, b := range blocks {
+		switch b.Type {
+		case item.TextBlock:
+			if strings.TrimSpace(b.Text) != "" {
+				out = append(out, sdk.NewTextBlock(b.Text))
+			}
+		case item.ImageBlock:
+			out = append(out, image(b))
+		case item.FileBlock:
+			out = append(out, file(b))
+		case item.ForeignBlock:
+			if one, ok := foreign(b.Foreign); ok {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+func image(b item.Block) sdk.ContentBlockParamUnion {
+	if mime, data, ok := dataURL(b.URL); ok {
+		return sdk.NewImageBlockBase64(cmp.Or(mime, b.MIME, "image/png"), data)
+	}
+	if !strings.HasPrefix(b.URL, "http://") && !strings.HasPrefix(b.URL, "https://") {
+		return leftOut(b)
+	}
+	return sdk.NewImageBlock(sdk.URLImageSourceParam{URL: b.URL})
+}
+
+func file(b item.Block) sdk.ContentBlockParamUnion {
+	mime, data, inline := dataURL(b.URL)
+	mime = cmp.Or(mime, b.MIME)
+	var out sdk.ContentBlockParamUnion
+	switch {
+	case inline && mime == "application/pdf":
+		out = sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data})
+	case inline && strings.HasPrefix(mime, "image/"):
+		return sdk.NewImageBlockBase64(mime, data)
+	case inline && (strings.HasPrefix(mime, "text/") || mime == "application/json"):
+		plain, err := base64.StdEncoding.DecodeString(data)
+		if err != nil || len(bytes.TrimSpace(plain)) == 0 {
+			return leftOut(b)
+		}
+		out = sdk.NewDocumentBlock(sdk.PlainTextSourceParam{Data: strings.ToValidUTF8(string(plain), "\uFFFD")})
+	case !inline && strings.HasPrefix(b.URL, "http") && (mime == "application/pdf" || mime == "" && strings.HasSuffix(b.URL, ".pdf")):
+		out = sdk.NewDocumentBlock(sdk.URLPDFSourceParam{URL: b.URL})
+	default:
+		return leftOut(b)
+	}
+	if b.Name != "" {
+		out.OfDocument.Title = sdk.String(b.Name)
+	}
+	return out
+}
+
+// leftOut stands for something that the model cannot be shown; the conversation goes on without it.
+func leftOut(b item.Block) sdk.ContentBlockParamUnion {
+	return sdk.NewTextBlock("(" + cmp.Or(b.Name, "A "+string(b.Type)) + " of type " + cmp.Or(b.MIME, "unknown") + " was attached, which you cannot be shown.)")
+}
+
+// foreign passes on parts that a client wrote in the API's own words.
+func foreign(raw json.RawMessage) (sdk.ContentBlockParamUnion, bool) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(raw, &head) != nil {
+		return sdk.ContentBlockParamUnion{}, false
+	}
+	switch head.Type {
+	case "image":
+		one := param.Override[sdk.ImageBlockParam](raw)
+		return sdk.ContentBlockParamUnion{OfImage: &one}, true
+	case "document":
+		one := param.Override[sdk.DocumentBlockParam](raw)
+		return sdk.ContentBlockParamUnion{OfDocument: &one}, true
+	case "search_result":
+		one := param.Override[sdk.SearchResultBlockParam](raw)
+		return sdk.ContentBlockParamUnion{OfSearchResult: &one}, true
+	}
+	return sdk.ContentBlockParamUnion{}, false
+}
+
+// dataURL takes a "data:" URL apart; the data is base64 in any case.
+func dataURL(s string) (mime, data string, ok bool) {
+	rest, ok := strings.CutPrefix(s, "data:")
+	if !ok {
+		return "", "", false
+	}
+	head, data, ok := strings.Cut(rest, ",")
+	if !ok {
+		return "", "", false
+	}
+	head, encoded := strings.CutSuffix(head, ";base64")
+	mime, _, _ = strings.Cut(head, ";")
+	if !encoded {
+		plain, err := url.PathUnescape(data)
+		if err != nil {
+			return "", "", false
+		}
+		data = base64.StdEncoding.EncodeToString([]byte(plain))
+	}
+	return mime, data, true
+}

@@ -1,0 +1,303 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model"
+)
+
+// The ways in which models are asked to think.
+const (
+	adaptive = "adaptive"
+	budget   = "budget"
+	none     = "none"
+)
+
+// body is the request object.
+func (m *Model) body(req model.Request) ([]byte, error) {
+	p := sdk.MessageNewParams{
+		Model:     sdk.Model(m.opts.Model),
+		MaxTokens: int64(m.opts.MaxTokens),
+	}
+	if req.MaxTokens > 0 {
+		p.MaxTokens = int64(req.MaxTokens)
+	}
+	c := conversation{provider: m.opts.Provider, called: map[string]bool{}}
+	c.add(req.Messages)
+	p.Messages = c.turns
+	for _, s := range append([]string{req.System}, c.system...) {
+		if strings.TrimSpace(s) != "" {
+			p.System = append(p.System, sdk.TextBlockParam{Text: s})
+		}
+	}
+	if err := m.tools(&p, req, c.called); err != nil {
+		return nil, err
+	}
+	m.think(&p, req)
+	if req.Temp != nil && p.Thinking.OfEnabled == nil && p.Thinking.OfAdaptive == nil { // thinking fixes it at 1
+		p.Temperature = sdk.Float(*req.Temp)
+	}
+	for _, s := range req.Stop {
+		if strings.TrimSpace(s) != "" { // the API refuses blank ones
+			p.StopSequences = append(p.StopSequences, s)
+		}
+	}
+	if len(req.Schema) > 0 {
+		p.OutputConfig.Format = param.Override[sdk.JSONOutputFormatParam](map[string]any{"type": "json_schema", "schema": req.Schema})
+	}
+	if req.User != "" {
+		p.Metadata.UserID = sdk.String(req.User)
+	}
+	m.cache(&p)
+	p.SetExtraFields(map[string]any{"stream": true})
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)
+	}
+	for _, extra := range []map[string]json.RawMessage{m.opts.Extra, req.Extra} {
+		if len(extra) == 0 {
+			continue
+		}
+		if body, err = mergePatch(body, extra); err != nil {
+			return nil, err
+		}
+	}
+	return body, nil
+}
+
+// tools offers the request's tools and the provider's own. called are those that the conversation used.
+func (m *Model) tools(p *sdk.MessageNewParams, req model.Request, called map[string]bool) error {
+	for _, t := range req.Tools {
+		schema, err := objectSchema(t.Schema)
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+		one := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
+		if t.Description != "" {
+			one.Description = sdk.String(t.Description)
+		}
+		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &one})
+	}
+	for _, raw := range m.opts.Tools {
+		p.Tools = append(p.Tools, param.Override[sdk.ToolUnionParam](raw))
+	}
+	choice := req.Choice
+	if len(req.Tools) == 0 {
+		choice = "" // none to choose from
+	}
+	if len(p.Tools) == 0 && len(called) > 0 {
+		// The API refuses calls in the history of a request that has no tools: name them, and forbid them.
+		for _, name := range slices.Sorted(maps.Keys(called)) {
+			one := sdk.ToolParam{Name: name, InputSchema: sdk.ToolInputSchemaParam{}}
+			p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &one})
+		}
+		choice = "none"
+	}
+	switch choice {
+	case "", "auto":
+	case "none":
+		p.ToolChoice.OfNone = &sdk.ToolChoiceNoneParam{}
+	case "required":
+		p.ToolChoice.OfAny = &sdk.ToolChoiceAnyParam{}
+	default:
+		p.ToolChoice.OfTool = &sdk.ToolChoiceToolParam{Name: choice}
+	}
+	return nil
+}
+
+// objectSchema returns a schema that says of itself that it is an object's, as the API demands.
+func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
+	if s := bytes.TrimSpace(schema); len(s) == 0 || bytes.Equal(s, []byte("null")) {
+		return json.RawMessage(`{"type":"object"}`), nil
+	}
+	var have map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &have); err != nil || have == nil {
+		return nil, fmt.Errorf("the schema of the arguments is not a JSON object")
+	}
+	if _, ok := have["type"]; ok {
+		return schema, nil
+	}
+	have["type"] = json.RawMessage(`"object"`)
+	return json.Marshal(have)
+}
+
+const (
+	minBudget = 1024 // the API's
+	answer    = 8192 // tokens left for the answer besides a budget
+)
+
+var budgets = map[string]int{"low": 2048, "medium": 8192, "high": 16384}
+
+// think asks for thinking, where the API allows it together with the rest of the request.
+func (m *Model) think(p *sdk.MessageNewParams, req model.Request) {
+	if !req.Thinking.On || m.thinking == none {
+		return
+	}
+	if p.ToolChoice.OfAny != nil || p.ToolChoice.OfTool != nil {
+		return // a forced call leaves no room for it
+	}
+	if m.thinking == adaptive {
+		// Newer models leave the text of their thinking out unless asked for it.
+		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
+		p.OutputConfig.Effort = sdk.OutputConfigEffort(req.Thinking.Effort)
+		return
+	}
+	if unsignedLoop(req.Messages, m.opts.Provider) {
+		return
+	}
+	n := req.Thinking.Budget
+	if n == 0 {
+		n = budgets[req.Thinking.Effort]
+	}
+	if n == 0 {
+		n = budgets["medium"]
+	}
+	n = max(n, minBudget)
+	switch {
+	case req.MaxTokens == 0:
+		p.MaxTokens = max(p.MaxTokens, int64(n+answer))
+	case req.MaxTokens <= minBudget:
+		return
+	case n >= req.MaxTokens: // a budget must be smaller than the whole
+		n = max(minBudget, req.MaxTokens/2)
+	}
+	p.Thinking.OfEnabled = &sdk.ThinkingConfigEnabledParam{BudgetTokens: int64(n)}
+}
+
+// unsignedLoop reports that the model is to go on with calls which another provider made: it would be asked
+// for the thinking that led to them, which it cannot show.
+func unsignedLoop(msgs []item.Message, provider string) bool {
+	for i := len(msgs) - 1; i >= 0; i-- {
+		switch msgs[i].Role {
+		case item.User:
+			return false
+		case item.Assistant:
+			if len(msgs[i].ToolCalls) == 0 {
+				return false
+			}
+			return !slices.ContainsFunc(msgs[i].Reasoning, func(r item.Reasoning) bool { return ours(r, provider) })
+		case item.System, item.Tool, item.Remove:
+		}
+	}
+	return false
+}
+
+// cache marks the ends of the three stretches that stay the same from call to call.
+func (m *Model) cache(p *sdk.MessageNewParams) {
+	if m.opts.Cache == "" {
+		return
+	}
+	mark := sdk.CacheControlEphemeralParam{TTL: sdk.CacheControlEphemeralTTL(m.opts.Cache)}
+	if n := len(p.Tools); n > 0 {
+		if c := p.Tools[n-1].GetCacheControl(); c != nil {
+			*c = mark
+		}
+	}
+	if n := len(p.System); n > 0 {
+		p.System[n-1].CacheControl = mark
+	}
+	if len(p.Messages) == 0 {
+		return
+	}
+	content := p.Messages[len(p.Messages)-1].Content
+	for i := len(content) - 1; i >= 0; i-- {
+		if c := content[i].GetCacheControl(); c != nil { // thinking cannot be marked
+			*c = mark
+			return
+		}
+	}
+}
+
+// mergePatch applies RFC 7396 to an object: null removes, objects are merged, all else replaces.
+func mergePatch(object []byte, patch map[string]json.RawMessage) ([]byte, error) {
+	var have map[string]json.RawMessage
+	if err := json.Unmarshal(object, &have); err != nil || have == nil {
+		have = map[string]json.RawMessage{}
+	}
+	for key, value := range patch {
+		value = bytes.TrimSpace(value)
+		if !json.Valid(value) {
+			return nil, fmt.Errorf("extra %q is not valid JSON", key)
+		}
+		switch {
+		case bytes.Equal(value, []byte("null")):
+			delete(have, key)
+		case value[0] == '{':
+			var inner map[string]json.RawMessage
+			if err := json.Unmarshal(value, &inner); err != nil {
+				return nil, fmt.Errorf("extra %q: %w", key, err)
+			}
+			merged, err := mergePatch(have[key], inner)
+			if err != nil {
+				return nil, fmt.Errorf("extra %q: %w", key, err)
+			}
+			have[key] = merged
+		default:
+			have[key] = value
+		}
+	}
+	return json.Marshal(have)
+}
+
+// version finds the generation in a model's name, wherever it is served: claude-3-7-sonnet-20250219,
+// claude-opus-4-1@20250805, us.anthropic.claude-sonnet-4-20250514-v1:0.
+var version = regexp.MustCompile(`claude-(?:[a-z]+-)*(\d)(?:[-.](\d{1,2})(?:\D|$))?`)
+
+func generation(name string) (major, minor int, claude bool) {
+	v := version.FindStringSubmatch(name)
+	if v == nil {
+		return 0, 0, strings.Contains(name, "claude")
+	}
+	major, _ = strconv.Atoi(v[1])
+	minor, _ = strconv.Atoi(v[2])
+	return major, minor, true
+}
+
+// thinkingOf tells how a model is asked to think by its name. What is not Claude but speaks its wire knows
+// the older way.
+func thinkingOf(name string) string {
+	major, minor, claude := generation(name)
+	switch {
+	case !claude:
+		return budget
+	case major == 0:
+		return adaptive
+	case major < 3, major == 3 && minor < 7:
+		return none
+	case major == 3, major == 4 && minor < 6:
+		return budget
+	}
+	return adaptive
+}
+
+// maxTokens is the length of an answer that a model surely allows.
+func maxTokens(name string) int {
+	major, minor, claude := generation(name)
+	switch {
+	case !claude:
+		return 8192
+	case major == 0 || major >= 4 || major == 3 && minor >= 7:
+		return 32000
+	case major == 3 && minor >= 5:
+		return 8192
+	}
+	return 4096
+}
+
+func contextWindow(name string) int {
+	if _, _, claude := generation(name); claude {
+		return 200_000
+	}
+	return 0
+}
