@@ -1,0 +1,120 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestImportsPointDownwards(t *testing.T) {
+	for _, sentence := range Check(list(t), Rules, Vendors) {
+		t.Error(sentence)
+	}
+}
+
+// list asks the go command for every package of the module.
+func list(t *testing.T) []Package {
+	t.Helper()
+	// The go command remembers a test's result until a file changes that the test itself has looked at. It does
+	// not see what go list reads, so we look at every folder first.
+	err := filepath.WalkDir("../..", func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && slices.Contains([]string{".git", ".tools", "node_modules", "testdata"}, d.Name()) {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "./...")
+	cmd.Dir = "../.."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	var packages []Package
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p Package
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("what go list printed: %v", err)
+		}
+		packages = append(packages, p)
+	}
+	if len(packages) < 5 {
+		t.Fatalf("go list found only %d packages", len(packages))
+	}
+	return packages
+}
+
+func TestWrongImportsAreFoundAndExplained(t *testing.T) {
+	p := func(name string, imports ...string) Package {
+		for i, imp := range imports {
+			imports[i] = strings.Replace(imp, "~", Module, 1)
+		}
+		return Package{ImportPath: strings.TrimSuffix(Module+"/"+name, "/"), Imports: imports, Deps: imports}
+	}
+	for name, tt := range map[string]struct {
+		pkg  Package
+		want string // in the one sentence; empty if all is well
+	}{
+		"nouns import nothing":          {p("item", "~/event"), "item imports event, but item may import nothing of ours: the nouns are the ground floor"},
+		"nouns import the standard":     {p("item", "encoding/json", "fmt"), ""},
+		"events stand on items":         {p("event", "~/item"), ""},
+		"a dialect and a run":           {p("internal/wire/chat", "~/internal/run"), "internal/wire/chat imports internal/run, but internal/wire/... may import event, item"},
+		"a dialect and HTTP":            {p("internal/wire/chat", "net/http"), "reaches net/http"},
+		"a dialect and another":         {p("internal/wire/chat", "~/internal/wire/task"), "imports internal/wire/task"},
+		"SSE knows no events":           {p("internal/wire/sse", "~/event"), "nothing of ours"},
+		"a dialect below a dialect":     {p("internal/wire/chat", "~/internal/wire/chat/internal/plan"), ""},
+		"providers stand alone":         {p("model/openai", "~/model/anthropic"), "imports model/anthropic"},
+		"the registry sees providers":   {p("model/registry", "~/model/anthropic"), ""},
+		"the server and storage":        {p("internal/server", "~/internal/storage/sqlite"), "imports internal/storage/sqlite"},
+		"the server and agents":         {p("internal/server", "~/internal/agent"), "imports internal/agent"},
+		"the server and models":         {p("internal/server", "~/model"), "imports model"},
+		"the server and dialects":       {p("internal/server", "~/internal/wire/task", "net/http"), ""},
+		"a run and agents":              {p("internal/run", "~/internal/agent"), "never an agent that it knows"},
+		"an agent and runs":             {p("internal/agent/team", "~/internal/run"), "imports internal/run"},
+		"an agent and the lead agent":   {p("internal/agent/team", "~/internal/agent"), ""},
+		"storage implements":            {p("internal/storage/sqlite", "~/internal/run", "modernc.org/sqlite/lib"), ""},
+		"a graph and storage":           {p("graph", "~/internal/storage/sqlite"), "imports internal/storage/sqlite"},
+		"the library and storage":       {p("", "~/internal/storage/sqlite"), ""},
+		"the library and the server":    {p("", "~/internal/server"), ". imports internal/server"},
+		"the command sees all":          {p("cmd/tributary", "~", "~/internal/server", "~/ui", "github.com/alecthomas/kong"), ""},
+		"nobody imports the command":    {p("internal/bench", "~/cmd/tributary"), "imports cmd/tributary"},
+		"a database in a wrong place":   {p("graph", "modernc.org/sqlite"), "graph imports modernc.org/sqlite, but modernc.org/sqlite is for internal/storage/sqlite, tool/search: databases"},
+		"an SDK in a wrong place":       {p("model/gemini", "github.com/openai/openai-go/v3/option"), "is for model/openai"},
+		"a module with a similar name":  {p("internal/storage/sqlite", "modernc.org/sqlitefork"), "in no row of the vendor table"},
+		"a module that nobody defended": {p("graph", "github.com/someone/util"), "a line to docs/dependencies.md"},
+		"a package without a row":       {p("internal/helpers"), "internal/helpers is in no row"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(Check([]Package{tt.pkg}, Rules, Vendors), "\n")
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestEveryRowHasAReason(t *testing.T) {
+	for _, r := range Rules {
+		if r.Why == "" {
+			t.Errorf("the row of %s gives no reason", r.Packages)
+		}
+	}
+	for _, v := range Vendors {
+		if v.Why == "" || len(v.In) == 0 {
+			t.Errorf("the row of %s gives no reason or no place", v.Module)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package archtest
+
+// Names for groups that several rows allow.
+var (
+	nouns  = []string{"event", "item"}
+	public = []string{".", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
+	// engine is all that runs without a network listener in front of it.
+	engine = join(public, []string{
+		"internal/agent/...", "internal/bus/...", "internal/cite", "internal/journal", "internal/memory", "internal/run",
+		"internal/storage/...", "internal/transcript",
+	})
+	outside = []string{"internal/im/...", "internal/server/...", "internal/wire/..."}
+	support = []string{"event/eventtest", "internal/storage/storagetest", "internal/transcript/transcripttest"}
+)
+
+// Rules is the import table, from the ground floor up. The first row that matches a package counts.
+var Rules = []Rule{
+	{"item", nil, nil, "the nouns are the ground floor; everything stands on them"},
+	{"event", []string{"item"}, nil, "events are plain values about items, readable by every other package"},
+	{"event/eventtest", nouns, nil, "it makes events for tests and must be usable by the tests of any package"},
+	{"turn", nouns, []string{"net/http"}, "it writes a model call down as lawful events, whichever model it was"},
+	{"graph", join(nouns, []string{"turn"}), []string{"net/http"}, "the runtime knows fields and nodes; what nodes call is not its business"},
+
+	{"model", []string{"item"}, nil, "a model answers a conversation and knows nothing of runs or events"},
+	{"model/internal/...", []string{"item", "model", "model/internal/..."}, nil, "what the providers share"},
+	{"model/registry", []string{"item", "model", "model/*"}, nil, "it chooses among providers by name, so it is the one that sees them all"},
+	{"model/*", []string{"item", "model", "model/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
+	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
+	{"tool/internal/...", []string{"item", "tool", "tool/internal/..."}, nil, "what the tools share"},
+	{"tool/*", []string{"item", "tool", "tool/internal/..."}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
+
+	{"internal/transcript", nouns, []string{"net/http"}, "a pure fold of events"},
+	{"internal/transcript/transcripttest", join(nouns, support, []string{"internal/transcript"}), nil, "it makes runs for tests of folds and projections"},
+	{"internal/cite", []string{"item"}, nil, "citations are found in text, wherever the text comes from"},
+	{"internal/memory", []string{"item"}, nil, "what is remembered outlives the runs that it came from"},
+	{"internal/journal", nouns, []string{"net/http"}, "the log keeps events and asks its store for nothing else"},
+	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
+	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/transcript"}), []string{"net/http"},
+		"a run executes the graph that a Build function hands it, never an agent that it knows"},
+	{"internal/agent/...", join(nouns, []string{"graph", "internal/agent/...", "internal/cite", "internal/memory", "internal/transcript", "model", "tool", "turn"}), nil,
+		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
+
+	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/memory", "internal/run"}), nil,
+		"one suite for every backend, written against the interfaces that they implement"},
+	{"internal/storage/...", join(nouns, []string{"graph", "internal/journal", "internal/memory", "internal/run", "internal/storage/..."}), nil,
+		"a backend implements the interfaces of those above and decides nothing"},
+
+	{"internal/wire/sse", nil, nil, "bytes of a stream, whatever they mean"},
+	{"internal/wire/ws", nil, nil, "bytes of a stream, whatever they mean"},
+	{"internal/wire", nouns, []string{"net/http"}, "it says what a dialect is"},
+	{"internal/wire/...", join(nouns, []string{"internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
+		"a dialect is a pure fold of events: no storage, no run, no network"},
+	{"internal/server/...", join(nouns, []string{
+		"graph", "internal/journal", "internal/memory", "internal/run", "internal/server/...", "internal/transcript", "internal/wire/...",
+	}), nil, "the server follows, projects and writes; it reaches storage, agents and models only through what it is handed"},
+	{"internal/im/...", join(nouns, []string{"internal/im/...", "internal/journal", "internal/run", "internal/transcript"}), nil,
+		"a chat platform is one more reader of runs"},
+
+	{".", engine, []string{Module + "/internal/server"}, "the library is the engine without a listener; it puts the parts together"},
+	{"ui", nil, nil, "the built page, as files"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "ui"}), nil, "the command wires everything together"},
+	{"examples/...", public, nil, "an example shows what outsiders can import"},
+
+	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
+	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},
+	{"internal/bench/...", join(engine, outside, support, []string{"internal/bench/..."}), nil, "it measures any part"},
+	{"internal/eventdoc", join(nouns, support), nil, "it writes the page about events"},
+	{"internal/archtest", nil, nil, "it reads imports and has none"},
+}
+
+// Vendors says where modules of other people may be used. docs/dependencies.md says why we have them at all.
+var Vendors = []Vendor{
+	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "tool/search"}, "databases are behind our own interfaces"},
+	{"github.com/jackc/pgx/v5", []string{"internal/storage/postgres"}, "databases are behind our own interfaces"},
+	{"github.com/pressly/goose/v3", []string{"internal/storage/..."}, "a schema is its backend's own affair"},
+	{"github.com/nats-io", []string{"internal/bus/..."}, "nodes talk through the bus"},
+	{"github.com/google/uuid", []string{"internal/storage/..."}, "ids are made in few places"},
+
+	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},
+	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},
+	{"github.com/anthropics/anthropic-sdk-go", []string{"model/anthropic"}, "a provider's SDK is known to its own package only"},
+	{"google.golang.org/genai", []string{"model/gemini"}, "a provider's SDK is known to its own package only"},
+	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
+	{"github.com/RealAlexandreAI/json-repair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
+	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"tool/mcp"}, "a server of tools is one kind of tool"},
+
+	{"github.com/coder/websocket", []string{"internal/server/...", "internal/im/..."}, "connections belong to those who own the listener"},
+	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
+	{"go.yaml.in/yaml/v3", []string{"cmd/tributary", "internal/agent/skill"}, "files of settings are read in cmd alone; a skill is a file with a YAML head"},
+	{"pgregory.net/rapid", []string{"event/eventtest", "internal/transcript/transcripttest", "internal/storage/storagetest", "internal/conformance/...", "internal/faults/..."},
+		"random values are for tests"},
+}
+
+func join(lists ...[]string) []string {
+	var all []string
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
