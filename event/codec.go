@@ -220,33 +220,6 @@ func decode[E Event](data []byte) (Event, error) {
 	return e, err
 }
 
-type textDeltaJSON struct {
-	Item  string `json:"item"`
-	Block int    `json:"block,omitempty"`
-	Text  string `json:"text"`
-}
-
-func (e TextDelta) MarshalJSON() ([]byte, error) { return appendData(nil, e) }
-
-func (e *TextDelta) UnmarshalJSON(data []byte) error {
-	var w textDeltaJSON
-	err := json.Unmarshal(data, &w)
-	*e = TextDelta(w)
-	return err
-}
-
-func (e ArgumentsDelta) MarshalJSON() ([]byte, error) { return appendData(nil, e) }
-
-func (e *ArgumentsDelta) UnmarshalJSON(data []byte) error {
-	var w struct {
-		Item string `json:"item"`
-		Text string `json:"text"`
-	}
-	err := json.Unmarshal(data, &w)
-	*e = ArgumentsDelta(w)
-	return err
-}
-
 func (e ItemEnded) MarshalJSON() ([]byte, error) {
 	it, err := item.Marshal(e.Item)
 	if err != nil {

@@ -172,3 +172,27 @@ func TestSamplesShowEveryKindOnceInOrder(t *testing.T) {
 		t.Errorf("got  %v\nwant %v", kinds, event.Kinds())
 	}
 }
+
+// Deltas are written by hand; their tags, from which docs/events.md is made, must tell the same form.
+func TestHandWrittenFormIsTheOneThatTagsTell(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := eventtest.OfKind(t, rapid.SampledFrom([]string{"text_delta", "arguments_delta"}).Draw(t, "kind"))
+		var line struct {
+			Data map[string]any `json:"data"`
+		}
+		if err := json.Unmarshal(encode(t, event.Envelope{Seq: 1, Event: e}), &line); err != nil {
+			t.Fatal(err)
+		}
+		tagged, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want map[string]any
+		if err := json.Unmarshal(tagged, &want); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(line.Data, want) {
+			t.Fatalf("got %v, want %v", line.Data, want)
+		}
+	})
+}

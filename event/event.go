@@ -213,8 +213,8 @@ type ItemStarted struct {
 // ItemEnded says that an item is complete, and repeats the whole of it. It is a promise: a tool result
 // whose ItemEnded is in the journal is never produced again.
 type ItemEnded struct {
-	Item   item.Item
-	Status item.Status
+	Item   item.Item   `json:"item"`
+	Status item.Status `json:"status"`
 }
 
 // BlockStarted opens a block of an item. A reasoning item's summaries are its blocks.
@@ -227,9 +227,9 @@ type BlockStarted struct {
 
 // TextDelta is a piece of a text block.
 type TextDelta struct {
-	Item  string
-	Block int
-	Text  string
+	Item  string `json:"item"`
+	Block int    `json:"block,omitempty"`
+	Text  string `json:"text"`
 }
 
 // ImageDelta is a coarser version of an image that is still being made; each replaces the one before.
@@ -256,8 +256,8 @@ type BlockEnded struct {
 
 // ArgumentsDelta is a piece of a tool call's arguments.
 type ArgumentsDelta struct {
-	Item string
-	Text string
+	Item string `json:"item"`
+	Text string `json:"text"`
 }
 
 // TeamFormed says that a team of experts begins its work.

@@ -58,7 +58,7 @@ var samples = []event.Envelope{
 		Item:   item.ToolCall{ID: "item_c1", CallID: "call_e5", Name: "search", Arguments: `{"query": "tallest tree"}`},
 	}},
 	{Node: "agent", Step: 1, Event: event.BlockStarted{Item: "msg_02", Block: 0, Type: item.TextBlock}},
-	{Node: "agent", Step: 1, Event: event.TextDelta{Item: "msg_02", Text: " hyper"}},
+	{Node: "agent", Step: 1, Event: event.TextDelta{Item: "msg_02", Text: " Hyper"}},
 	{Node: "agent", Step: 1, Event: event.ImageDelta{Item: "msg_02", Block: 1, Partial: 0, URL: "data:image/png;base64,iVBORw0KGgo="}},
 	{Node: "agent", Step: 1, Event: event.AnnotationAdded{
 		Item: "msg_02", Block: 0, Annotation: item.Annotation{Type: item.ReferenceToBlock, Ref: 4, Start: 31, End: 35},
