@@ -23,6 +23,7 @@ type conversation struct {
 	turns    []sdk.MessageParam
 	system   []string
 	called   map[string]bool // names of tools
+	ids      map[string]bool // of calls: no two may be the same
 }
 
 func (c *conversation) add(msgs []item.Message) {
@@ -93,6 +94,10 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 	var results []sdk.ContentBlockParamUnion
 	for n, call := range m.ToolCalls {
 		id := toolID(call.CallID, i, n)
+		if c.ids[id] {
+			id = toolID("", i, n)
+		}
+		c.ids[id] = true
 		c.called[call.Name] = true
 		blocks = append(blocks, sdk.NewToolUseBlock(id, arguments(call.Arguments), call.Name))
 		results = append(results, result(id, answerTo(call, msgs, i, taken)))

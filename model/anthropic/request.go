@@ -33,7 +33,7 @@ func (m *Model) body(req model.Request) ([]byte, error) {
 	if req.MaxTokens > 0 {
 		p.MaxTokens = int64(req.MaxTokens)
 	}
-	c := conversation{provider: m.opts.Provider, called: map[string]bool{}}
+	c := conversation{provider: m.opts.Provider, called: map[string]bool{}, ids: map[string]bool{}}
 	c.add(req.Messages)
 	p.Messages = c.turns
 	for _, s := range append([]string{req.System}, c.system...) {
@@ -99,7 +99,7 @@ func (m *Model) tools(p *sdk.MessageNewParams, req model.Request, called map[str
 	if len(p.Tools) == 0 && len(called) > 0 {
 		// The API refuses calls in the history of a request that has no tools: name them, and forbid them.
 		for _, name := range slices.Sorted(maps.Keys(called)) {
-			one := sdk.ToolParam{Name: name, InputSchema: sdk.ToolInputSchemaParam{}}
+			one := sdk.ToolParam{Name: name, InputSchema: param.Override[sdk.ToolInputSchemaParam](anyObject)}
 			p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &one})
 		}
 		choice = "none"
@@ -116,10 +116,12 @@ func (m *Model) tools(p *sdk.MessageNewParams, req model.Request, called map[str
 	return nil
 }
 
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
 // objectSchema returns a schema that says of itself that it is an object's, as the API demands.
 func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if s := bytes.TrimSpace(schema); len(s) == 0 || bytes.Equal(s, []byte("null")) {
-		return json.RawMessage(`{"type":"object"}`), nil
+		return anyObject, nil
 	}
 	var have map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &have); err != nil || have == nil {
