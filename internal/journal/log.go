@@ -49,47 +49,65 @@ type Batch struct {
 	Promise bool
 }
 
-// Append queues a batch. It fills Seq, Epoch, Run, Thread, and At where it is zero; the rest of each envelope
-// is the caller's. The slice of events is the caller's again when Append returns.
+// Append queues a batch, and waits for it if it is a promise. It fills Seq, Epoch, Run, Thread, and At where it
+// is zero; the rest of each envelope is the caller's. The slice of events is the caller's again when it
+// returns.
 //
 // ctx bounds only the waiting: a batch that was queued is written whatever becomes of ctx.
 func (l *Log) Append(ctx context.Context, b Batch) error {
-	if err := l.waitForRoom(ctx); err != nil {
+	t, err := l.Enqueue(ctx, b)
+	if err != nil || !b.Promise {
 		return err
+	}
+	return t.Wait(ctx)
+}
+
+// Ticket is for waiting until a promise is kept.
+type Ticket struct{ q *queue }
+
+// Wait returns when the promise is on disk, or cannot be kept.
+func (t Ticket) Wait(ctx context.Context) error {
+	select {
+	case <-t.q.done:
+		return t.q.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Enqueue is Append without the wait; the ticket of a batch that is no promise is of no use.
+func (l *Log) Enqueue(ctx context.Context, b Batch) (Ticket, error) {
+	if err := l.waitForRoom(ctx); err != nil {
+		return Ticket{}, err
 	}
 	l.mu.Lock()
-	if err := l.usable(); err != nil {
-		l.mu.Unlock()
-		return err
+	q, first, err := l.enqueue(b)
+	l.mu.Unlock()
+	if err != nil {
+		return Ticket{}, err
 	}
-	q := l.queue
-	first := q == nil
 	if first {
+		l.j.markDirty(l)
+	}
+	return Ticket{q}, nil
+}
+
+func (l *Log) enqueue(b Batch) (q *queue, first bool, err error) {
+	if err := l.usable(); err != nil {
+		return nil, false, err
+	}
+	q = l.queue
+	if first = q == nil; first {
 		q = &queue{log: l}
 	}
 	if err := q.add(l, b); err != nil {
-		l.mu.Unlock()
-		return err
+		return nil, false, err
 	}
 	l.queue = q
 	if b.Promise && q.done == nil {
 		q.done = make(chan struct{})
 	}
-	done := q.done
-	l.mu.Unlock()
-
-	if first {
-		l.j.markDirty(l)
-	}
-	if !b.Promise {
-		return nil
-	}
-	select {
-	case <-done:
-		return q.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return q, first, nil
 }
 
 func (l *Log) usable() error {

@@ -1,0 +1,323 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/bus"
+	"github.com/tributary-ai/tributary/internal/journal"
+)
+
+// Options are an engine's parts and settings. Store, Journal, Checkpoints and Build are required.
+type Options struct {
+	Store       Store
+	Journal     *journal.Journal
+	Checkpoints graph.Checkpointer
+	// Build makes the graph of a run, from its assistant and configuration, each time it executes.
+	Build func(ctx context.Context, r Run) (*graph.Graph, error)
+	// Memory is the long-term memory of an identity; nil for none.
+	Memory func(who Identity) graph.Store
+	// Ended is called after a run has ended and can no longer be delayed by it; nil for nothing.
+	Ended func(r Run)
+
+	Bus bus.Bus
+	// Node is the name of this machine, which outlives the process: leases under it are known to be dead
+	// when the process starts.
+	Node string
+	// MaxRuns is how many runs execute at once. Default 4096.
+	MaxRuns int
+	// Lease is how long a run is ours without a heartbeat. Default 30 s.
+	Lease time.Duration
+	// MaxAttempts is how often a run is taken up again after crashes before it is given up. Default 10.
+	MaxAttempts int
+	// Timeout ends runs that say nothing else. Default none.
+	Timeout time.Duration
+	// Poll is how often the queue is looked at without being told to. Default 1 s.
+	Poll time.Duration
+	Log  *slog.Logger
+}
+
+func (o *Options) fill() error {
+	if o.Store == nil || o.Journal == nil || o.Checkpoints == nil || o.Build == nil {
+		return errors.New("an engine needs a store, a journal, checkpoints and a way to build graphs")
+	}
+	if o.Bus == nil {
+		o.Bus = &bus.Local{}
+	}
+	if o.Node == "" {
+		o.Node = uuid.NewString()
+	}
+	if o.MaxRuns <= 0 {
+		o.MaxRuns = 4096
+	}
+	if o.Lease <= 0 {
+		o.Lease = 30 * time.Second
+	}
+	if o.MaxAttempts <= 0 {
+		o.MaxAttempts = 10
+	}
+	if o.Poll <= 0 {
+		o.Poll = time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// Engine executes runs. It owns one goroutine for the queue, one for the leases, and one for each run.
+type Engine struct {
+	opt    Options
+	worker string // this process: node/incarnation
+
+	kick        chan struct{} // the queue may have something
+	stopping    chan struct{} // no more claims
+	unsubscribe func()
+	loops       sync.WaitGroup
+
+	mu       sync.Mutex
+	active   map[string]*active
+	idle     chan struct{} // closed when nothing is active; nil if nobody waits
+	orphans  []Run         // runs that could not be given back yet
+	draining bool
+}
+
+// active is a run that executes here.
+type active struct {
+	run    Run
+	cancel context.CancelCauseFunc
+}
+
+// Causes with which a run's context is cancelled.
+var (
+	errDrain   = errors.New("the server is shutting down")
+	errTimeout = errors.New("the run took longer than it may")
+)
+
+// cancelled is the cause of a run that somebody asked to stop.
+type cancelled struct{ action Action }
+
+func (c *cancelled) Error() string { return cancelReason }
+
+// Open starts an engine and takes up the runs that the process before it left behind.
+func Open(ctx context.Context, opt Options) (*Engine, error) {
+	if err := opt.fill(); err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		opt: opt, worker: opt.Node + "/" + uuid.NewString(),
+		kick: make(chan struct{}, 1), stopping: make(chan struct{}), active: map[string]*active{},
+	}
+	if err := opt.Store.Abandon(ctx, opt.Node+"/"); err != nil {
+		return nil, fmt.Errorf("take over abandoned runs: %w", err)
+	}
+	e.unsubscribe = opt.Bus.Subscribe(e.hear)
+	e.loops.Add(2)
+	go e.dispatch()
+	go e.keepLeases()
+	e.wake()
+	return e, nil
+}
+
+// Start creates a run on a thread. When it returns, the run will end, whatever happens.
+func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Request) (Run, error) {
+	if err := req.validate(); err != nil {
+		return Run{}, err
+	}
+	at := time.Now().UTC().Truncate(time.Microsecond)
+	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}
+	e.mu.Lock()
+	if e.draining {
+		e.mu.Unlock()
+		return Run{}, ErrUnavailable
+	}
+	if len(e.active) < e.opt.MaxRuns {
+		n.Worker = e.worker
+	}
+	e.mu.Unlock()
+	c, err := e.opt.Store.CreateRun(ctx, who, n)
+	if err != nil {
+		return Run{}, fmt.Errorf("create run: %w", err)
+	}
+	for _, id := range c.Stopped {
+		e.stopRun(ctx, id, actionOf(req.Multitask))
+	}
+	if c.Run.Status == Running {
+		e.launch(c.Run)
+	} else {
+		e.wake()
+	}
+	return c.Run, nil
+}
+
+func actionOf(s Strategy) Action {
+	if s == Rollback {
+		return RollbackRun
+	}
+	return StopRun
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// validate refuses what can be known to be wrong before anything is written.
+func (r *Request) validate() error {
+	if r.Assistant == "" {
+		return Invalidf("assistant_id", "is required")
+	}
+	switch r.Multitask {
+	case "":
+		r.Multitask = Enqueue
+	case Enqueue, Reject, Interrupt, Rollback:
+	default:
+		return Invalidf("multitask_strategy", "must be enqueue, reject, interrupt or rollback, not %q", r.Multitask)
+	}
+	for field, raw := range map[string]json.RawMessage{"config": r.Config, "context": r.Context, "metadata": r.Metadata, "command": r.Command} {
+		if err := mustBeObject(field, raw); err != nil {
+			return err
+		}
+	}
+	if len(r.Command) > 0 {
+		var o graph.Orders
+		if err := json.Unmarshal(r.Command, &o); err != nil {
+			return Invalidf("command", "%v", err)
+		}
+	}
+	if r.Delay < 0 {
+		return Invalidf("after_seconds", "must not be negative")
+	}
+	return nil
+}
+
+func mustBeObject(field string, raw json.RawMessage) error {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(raw, &obj) != nil {
+		return Invalidf(field, "must be an object")
+	}
+	return nil
+}
+
+// Cancel asks a run to stop. It returns at once, with the run as it is then; Wait tells when it has ended.
+func (e *Engine) Cancel(ctx context.Context, who Identity, id string, action Action) (Run, error) {
+	if action != StopRun && action != RollbackRun {
+		return Run{}, Invalidf("action", "must be interrupt or rollback, not %q", action)
+	}
+	r, err := e.opt.Store.RequestCancel(ctx, who, id, action)
+	if err != nil {
+		return r, fmt.Errorf("cancel: %w", err)
+	}
+	if !r.Status.Ended() {
+		e.stopRun(ctx, id, r.Cancel)
+	}
+	return r, nil
+}
+
+// stopRun makes a noted cancel take effect: a waiting run is ended here, a running one is told.
+func (e *Engine) stopRun(ctx context.Context, id string, action Action) {
+	r, err := e.opt.Store.ClaimPending(ctx, e.worker, e.opt.Lease, id)
+	switch {
+	case err == nil:
+		e.launch(r)
+	case errors.Is(err, ErrNotFound): // it is running, or has ended
+		e.opt.Bus.Publish(bus.Message{Kind: bus.Cancel, Run: id, Action: string(action)})
+	default:
+		// The wish is stored: whoever claims or holds the run will find it.
+		e.opt.Log.Warn("cancel waits for the next heartbeat", "run", id, "err", err)
+	}
+}
+
+// hear takes hints from the bus.
+func (e *Engine) hear(m bus.Message) {
+	switch m.Kind {
+	case bus.Wake:
+		e.wake()
+	case bus.Cancel:
+		e.cancelActive(m.Run, &cancelled{Action(m.Action)})
+	}
+}
+
+func (e *Engine) cancelActive(id string, cause error) {
+	e.mu.Lock()
+	a := e.active[id]
+	e.mu.Unlock()
+	if a != nil {
+		a.cancel(cause)
+	}
+}
+
+// Wait returns a run when it has ended. A run that was rolled back no longer exists: ErrNotFound.
+func (e *Engine) Wait(ctx context.Context, who Identity, id string) (Run, error) {
+	r, err := e.opt.Store.Run(ctx, who, id)
+	if err != nil || r.Status.Ended() {
+		return r, err
+	}
+	for _, err := range e.opt.Journal.Follow(ctx, id, journal.Position{}) {
+		if errors.Is(err, journal.ErrGone) {
+			break
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return e.opt.Store.Run(ctx, who, id)
+}
+
+// Active is the number of runs that execute here.
+func (e *Engine) Active() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.active)
+}
+
+// Close stops claiming, lets the runs that execute here finish until ctx ends, and hands the rest over: they
+// go on where they are at the next start, or on another node.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	if e.draining {
+		e.mu.Unlock()
+		e.loops.Wait()
+		return nil
+	}
+	e.draining = true
+	e.mu.Unlock()
+	close(e.stopping)
+	e.unsubscribe()
+
+	if idle := e.whenIdle(); idle != nil {
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			e.mu.Lock()
+			for _, a := range e.active {
+				a.cancel(errDrain)
+			}
+			e.mu.Unlock()
+			<-idle // nodes heed their context; the lease stays ours until they do
+		}
+	}
+	e.loops.Wait()
+	return e.releaseOrphans(context.WithoutCancel(ctx))
+}
+
+// whenIdle returns a channel that is closed when no run executes, or nil if none does now.
+func (e *Engine) whenIdle() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.active) == 0 {
+		return nil
+	}
+	if e.idle == nil {
+		e.idle = make(chan struct{})
+	}
+	return e.idle
+}

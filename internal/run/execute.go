@@ -1,0 +1,261 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/bus"
+	"github.com/tributary-ai/tributary/internal/journal"
+)
+
+// launch executes a run that we hold the lease of, in a goroutine that the engine waits for.
+func (e *Engine) launch(r Run) {
+	// The run outlives the request that created it, and ends by its own context.
+	ctx, cancel := context.WithCancelCause(context.Background())
+	e.mu.Lock()
+	e.active[r.ID] = &active{run: r, cancel: cancel}
+	if e.draining {
+		cancel(errDrain) // claimed in the last moment
+	}
+	e.mu.Unlock()
+	go func() {
+		defer e.retire(r.ID)
+		defer cancel(nil)
+		e.execute(ctx, cancel, r)
+	}()
+}
+
+// retire takes a run off the list, and lets the next one of its thread start.
+func (e *Engine) retire(id string) {
+	e.mu.Lock()
+	delete(e.active, id)
+	if len(e.active) == 0 && e.idle != nil {
+		close(e.idle)
+		e.idle = nil
+	}
+	e.mu.Unlock()
+	e.opt.Bus.Publish(bus.Message{Kind: bus.Wake})
+}
+
+// execute runs a graph from where the journal says that it stands to the end of the run.
+func (e *Engine) execute(ctx context.Context, cancel context.CancelCauseFunc, r Run) {
+	x := &execution{e: e, r: r, ledger: &ledger{}}
+	seq, err := x.replay(ctx)
+	if err != nil {
+		e.opt.Log.Error("read the journal of a run", "run", r.ID, "err", err)
+		if !errors.Is(err, journal.ErrCorrupt) {
+			e.giveBack(r)
+			return
+		}
+		// What is stored cannot be read any more, so it cannot be continued; but it can be ended.
+	}
+	x.rec = &recorder{
+		log:    e.opt.Journal.Log(journal.Lease{Run: r.ID, Owner: e.worker, Epoch: r.Epoch}, r.Thread, seq),
+		stop:   cancel,
+		ledger: x.ledger,
+	}
+	defer x.rec.log.Close()
+	x.settle(ctx, x.run(ctx, err))
+}
+
+// execution is one attempt at a run.
+type execution struct {
+	e      *Engine
+	r      Run
+	rec    *recorder
+	ledger *ledger
+	result graph.Result
+}
+
+// replay reads what earlier attempts wrote.
+func (x *execution) replay(ctx context.Context) (seq uint64, err error) {
+	if x.r.Epoch == 1 {
+		return 0, nil // nobody had it before
+	}
+	x.ledger.replay = true
+	defer func() { x.ledger.replay = false }()
+	for env, err := range x.e.opt.Journal.Read(ctx, x.r.ID, 0) {
+		if err != nil {
+			return seq, err
+		}
+		x.ledger.apply(env)
+		seq = env.Seq
+	}
+	return seq, nil
+}
+
+// run makes one attempt and returns how it went: nil, or why it stopped.
+func (x *execution) run(ctx context.Context, unreadable error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.e.opt.Log.Error("a run panicked", "run", x.r.ID, "panic", p, "stack", string(debug.Stack()))
+			err = &event.Error{Code: graph.CodePanic, Name: "Panic", Message: fmt.Sprint("panic: ", p)}
+		}
+	}()
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	switch {
+	case unreadable != nil:
+		return &event.Error{Code: "journal_damaged", Message: unreadable.Error()}
+	case x.r.Cancel != NoCancel:
+		return &cancelled{x.r.Cancel}
+	case x.ledger.attempt > x.e.opt.MaxAttempts:
+		return &event.Error{Code: "too_many_attempts", Message: fmt.Sprintf("given up after %d attempts that were cut off by crashes", x.e.opt.MaxAttempts)}
+	}
+	if d := x.timeout(); d > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, d, errTimeout)
+		defer stop()
+	}
+	if x.result, err = x.graph(ctx); err != nil && ctx.Err() != nil {
+		return context.Cause(ctx) // what a node makes of being cancelled is not the reason
+	}
+	return err
+}
+
+func (x *execution) timeout() time.Duration {
+	if x.r.Request.Timeout > 0 {
+		return x.r.Request.Timeout
+	}
+	return x.e.opt.Timeout
+}
+
+// begin writes the first events of the attempt.
+func (x *execution) begin(ctx context.Context) error {
+	var first []event.Envelope
+	attempt := x.ledger.attempt + 1
+	if !x.ledger.started {
+		first = envelopes(event.RunStarted{Assistant: x.r.Assistant, Graph: x.r.Request.Graph, Attempt: attempt, Metadata: x.r.Request.Metadata})
+	} else {
+		cause := "crash"
+		if x.r.HandedOver {
+			cause = "drain"
+		}
+		first = envelopes(event.AttemptStarted{Attempt: attempt, Cause: cause})
+		first = append(first, x.ledger.voiding(cause)...)
+	}
+	begin := Begin{Run: x.r.ID, At: time.Now(), Attempt: attempt}
+	return x.rec.append(ctx, journal.Batch{Events: first, Saves: []any{begin}})
+}
+
+func (x *execution) graph(ctx context.Context) (graph.Result, error) {
+	g, err := x.e.opt.Build(ctx, x.r)
+	if err != nil {
+		return graph.Result{}, err
+	}
+	req := x.r.Request
+	exec := graph.Execution{
+		Thread: x.r.Thread, Run: x.r.ID, Context: req.Context,
+		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
+		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
+		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.ledger,
+	}
+	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
+		return graph.Result{}, err
+	}
+	if len(req.Command) > 0 && string(req.Command) != "null" {
+		exec.Orders = &graph.Orders{}
+		if err := json.Unmarshal(req.Command, exec.Orders); err != nil {
+			return graph.Result{}, err
+		}
+	}
+	if x.e.opt.Memory != nil {
+		exec.Store = x.e.opt.Memory(Identity{x.r.Owner})
+	}
+	return g.Run(ctx, exec)
+}
+
+func configOf(r Run) (graph.Config, int, error) {
+	c := graph.Config{Assistant: r.Assistant, Metadata: r.Request.Metadata}
+	var w struct {
+		Configurable   json.RawMessage `json:"configurable"`
+		Tags           []string        `json:"tags"`
+		RecursionLimit int             `json:"recursion_limit"`
+	}
+	if len(r.Request.Config) > 0 {
+		if err := json.Unmarshal(r.Request.Config, &w); err != nil {
+			return c, 0, Invalidf("config", "%v", err)
+		}
+	}
+	c.Configurable, c.Tags = w.Configurable, w.Tags
+	return c, w.RecursionLimit, nil
+}
+
+// settle ends the run, unless it is to be continued by somebody.
+func (x *execution) settle(ctx context.Context, err error) {
+	log := x.e.opt.Log.With("run", x.r.ID, "thread", x.r.Thread)
+	switch failed := x.rec.log.Err(); {
+	case errors.Is(failed, journal.ErrFenced), errors.Is(err, journal.ErrFenced):
+		log.Warn("the run's lease was lost; another worker goes on with it")
+		return
+	case failed != nil:
+		log.Error("the run cannot be written now and will be taken up again", "err", failed)
+		x.e.giveBack(x.r)
+		return
+	case errors.Is(err, errDrain):
+		x.e.giveBack(x.r)
+		return
+	}
+	end, err := x.rec.end(context.WithoutCancel(ctx), x.end(err), reasonOf(err))
+	if err != nil {
+		log.Error("the run's end cannot be written now; it will be taken up again", "err", err)
+		if !errors.Is(err, journal.ErrFenced) {
+			x.e.giveBack(x.r)
+		}
+		return
+	}
+	if end.Rollback {
+		x.e.opt.Journal.Drop(x.r.ID)
+	}
+	if x.e.opt.Ended != nil {
+		x.r.Status, x.r.Error, x.r.Usage, x.r.EndedAt, x.r.Attempt = end.Status, end.Error, end.Usage, end.At, end.Attempt
+		x.e.opt.Ended(x.r)
+	}
+}
+
+// end tells how an attempt that was not cut off ended.
+func (x *execution) end(err error) End {
+	end := End{
+		Run: x.r.ID, Thread: x.r.Thread, At: time.Now(), Attempt: x.ledger.attempt,
+		Waiting: len(x.result.Next) > 0, Temporary: x.r.Request.Temporary,
+	}
+	var stop *cancelled
+	switch {
+	case err == nil && x.result.Status == event.Interrupted:
+		end.Status = Interrupted
+	case err == nil:
+		end.Status = Success
+	case errors.As(err, &stop):
+		end.Status, end.Waiting = Cancelled, x.ledger.checkpoints
+		end.Rollback = stop.action == RollbackRun
+	case errors.Is(err, errTimeout):
+		end.Status = TimedOut
+		end.Error = &event.Error{Code: graph.CodeTimeout, Name: "TimeoutError", Message: errTimeout.Error()}
+	default:
+		end.Status, end.Error = Failed, graph.ErrorOf(err)
+	}
+	return end
+}
+
+func reasonOf(err error) string {
+	var stop *cancelled
+	if errors.As(err, &stop) {
+		return string(stop.action)
+	}
+	return ""
+}
+
+// causeOf is the word with which turns that are open at the end are voided.
+func causeOf(end End) string {
+	if end.Error != nil {
+		return end.Error.Code
+	}
+	return string(end.Status)
+}

@@ -1,0 +1,187 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/item"
+)
+
+var (
+	// ErrNotFound says that there is no such thing, or that it belongs to somebody else.
+	ErrNotFound = errors.New("not found")
+	// ErrExists says that something with that id is there already.
+	ErrExists = errors.New("exists already")
+	// ErrBusy says that the thread has a run in flight, and the request does not want to wait for it.
+	ErrBusy = errors.New("the thread is busy with another run")
+	// ErrUnavailable says that the server cannot take work now: it is draining, or its disk is full.
+	ErrUnavailable = errors.New("not available now, try again later")
+)
+
+// InvalidError says which field of a request is wrong, and why.
+type InvalidError struct {
+	Field  string
+	Reason string
+}
+
+func (e *InvalidError) Error() string { return e.Field + ": " + e.Reason }
+
+// Invalidf makes an [InvalidError].
+func Invalidf(field, format string, args ...any) error {
+	return &InvalidError{field, fmt.Sprintf(format, args...)}
+}
+
+// Identity is on whose behalf a call is made.
+type Identity struct {
+	// Owner is stamped on everything that is created, and matched by everything that is read.
+	Owner string
+}
+
+// Status of a run.
+type Status string
+
+const (
+	Pending     Status = "pending"
+	Running     Status = "running"
+	Success     Status = "success"
+	Failed      Status = "error"
+	Interrupted Status = "interrupted" // stopped to ask a person
+	Cancelled   Status = "cancelled"
+	TimedOut    Status = "timeout"
+)
+
+// Ended reports whether the status is final.
+func (s Status) Ended() bool { return s != Pending && s != Running }
+
+// ThreadStatus of a thread.
+type ThreadStatus string
+
+const (
+	Idle              ThreadStatus = "idle"
+	Busy              ThreadStatus = "busy"
+	ThreadInterrupted ThreadStatus = "interrupted"
+	ThreadError       ThreadStatus = "error"
+)
+
+// Thread is a conversation. Its state is in its checkpoints.
+type Thread struct {
+	ID        string
+	Owner     string
+	Status    ThreadStatus
+	Metadata  json.RawMessage // an object
+	Config    json.RawMessage // of the latest run, an object
+	Error     *event.Error    // of the latest run, where the status is error
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	// StateAt is when a checkpoint was last saved; zero before the first.
+	StateAt time.Time
+	// ExpiresAt is when the thread may be swept; zero for never.
+	ExpiresAt time.Time
+}
+
+// Strategy says what happens to a new run while another is in flight on its thread.
+type Strategy string
+
+const (
+	Enqueue   Strategy = "enqueue"   // wait for it
+	Reject    Strategy = "reject"    // refuse the new one: ErrBusy
+	Interrupt Strategy = "interrupt" // stop it, keep what it has done, then go on from there
+	Rollback  Strategy = "rollback"  // stop it and remove it with all it has done
+)
+
+// Request says what a run is to do. It is stored with the run.
+type Request struct {
+	// Assistant is the id of an assistant, or the name of a graph for its default one.
+	Assistant string `json:"assistant"`
+	// Graph is filled from the assistant.
+	Graph string `json:"graph,omitempty"`
+	// Input is an object of fields, or null to go on from the checkpoint.
+	Input json.RawMessage `json:"input,omitempty"`
+	// Command resumes, updates or redirects in place of an input: {resume, update, goto}.
+	Command json.RawMessage `json:"command,omitempty"`
+	// Checkpoint is where to start from; empty for the latest.
+	Checkpoint   string          `json:"checkpoint,omitempty"`
+	CheckpointNS string          `json:"checkpoint_ns,omitempty"`
+	Config       json.RawMessage `json:"config,omitempty"`  // an object: configurable, tags, recursion_limit
+	Context      json.RawMessage `json:"context,omitempty"` // an object
+	Metadata     json.RawMessage `json:"metadata,omitempty"`
+
+	InterruptBefore []string      `json:"interrupt_before,omitempty"` // nodes, or "*"
+	InterruptAfter  []string      `json:"interrupt_after,omitempty"`
+	Multitask       Strategy      `json:"multitask,omitempty"` // default Enqueue
+	Delay           time.Duration `json:"delay,omitempty"`     // start not before
+	Timeout         time.Duration `json:"timeout,omitempty"`   // 0: the engine's
+	Durability      string        `json:"durability,omitempty"`
+
+	// CreateThread makes the thread if it is missing. Temporary deletes it when the run has ended.
+	CreateThread bool `json:"create_thread,omitempty"`
+	Temporary    bool `json:"temporary,omitempty"`
+
+	Webhook string `json:"webhook,omitempty"`
+	// Wire is what the dialect through which the run was created wants to find again: its own words.
+	Wire json.RawMessage `json:"wire,omitempty"`
+}
+
+// Run is one execution on a thread.
+type Run struct {
+	ID        string
+	Thread    string
+	Owner     string
+	Assistant string
+	Status    Status
+	Request   Request
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	StartedAt time.Time // zero until it first ran
+	EndedAt   time.Time // zero until it ended
+	NotBefore time.Time
+	Attempt   int
+	Error     *event.Error
+	Usage     item.Usage
+
+	Worker     string // who has the lease
+	Epoch      int    // of the latest lease
+	LeaseUntil time.Time
+	// HandedOver says, of a run that was just claimed, that the worker before gave it up on purpose.
+	HandedOver bool
+	// Cancel is set once somebody asked for it.
+	Cancel Action
+}
+
+// Action is how a run is cancelled.
+type Action string
+
+const (
+	NoCancel     Action = ""
+	StopRun      Action = "interrupt" // keep what it has done
+	RollbackRun  Action = "rollback"  // remove it with all it has done
+	cancelReason        = "cancelled by request"
+)
+
+// Assistant is a graph with settings, in versions.
+type Assistant struct {
+	ID          string
+	Owner       string // empty for the system's, which everybody may use and nobody change
+	Graph       string
+	Version     int
+	Name        string
+	Description *string
+	Config      json.RawMessage
+	Context     json.RawMessage
+	Metadata    json.RawMessage
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Item is a value in long-term memory.
+type Item struct {
+	Namespace []string
+	Key       string
+	Value     json.RawMessage
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	ExpiresAt time.Time // zero for never
+}

@@ -1,0 +1,153 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tributary-ai/tributary/internal/journal"
+)
+
+// claimAtOnce is how many runs one look at the queue takes.
+const claimAtOnce = 64
+
+func (e *Engine) wake() {
+	select {
+	case e.kick <- struct{}{}:
+	default:
+	}
+}
+
+// dispatch takes runs from the queue until the engine stops. It belongs to Open and Close.
+func (e *Engine) dispatch() {
+	defer e.loops.Done()
+	timer := time.NewTimer(e.opt.Poll)
+	defer timer.Stop()
+	for {
+		select {
+		case <-e.kick:
+		case <-timer.C:
+		case <-e.stopping:
+			return
+		}
+		timer.Reset(e.untilNext(e.claim()))
+	}
+}
+
+// claim starts whatever is due and there is room for.
+func (e *Engine) claim() error {
+	for {
+		e.mu.Lock()
+		room := e.opt.MaxRuns - len(e.active)
+		stop := e.draining
+		e.mu.Unlock()
+		if room <= 0 || stop {
+			return nil
+		}
+		n := min(room, claimAtOnce)
+		runs, err := e.opt.Store.Claim(context.Background(), e.worker, e.opt.Lease, n)
+		if err != nil {
+			e.opt.Log.Error("claim runs", "err", err)
+			return err
+		}
+		for _, r := range runs {
+			e.launch(r)
+		}
+		if len(runs) < n {
+			return nil
+		}
+	}
+}
+
+// untilNext is how long the queue can be left alone.
+func (e *Engine) untilNext(err error) time.Duration {
+	if err != nil {
+		return e.opt.Poll
+	}
+	at, ok, err := e.opt.Store.NextDue(context.Background())
+	if err != nil || !ok {
+		return e.opt.Poll
+	}
+	return min(max(time.Until(at), time.Millisecond), e.opt.Poll)
+}
+
+// keepLeases extends our leases, finds out about cancels and lost leases that nobody told us of, and gives back
+// what could not be given back before. It belongs to Open and Close, and outlives the runs.
+func (e *Engine) keepLeases() {
+	defer e.loops.Done()
+	tick := time.NewTicker(e.opt.Lease / 3)
+	defer tick.Stop()
+	stopping := e.stopping
+	var idle <-chan struct{}
+	for {
+		select {
+		case <-tick.C:
+			e.heartbeat()
+		case <-stopping:
+			stopping = nil
+			if idle = e.whenIdle(); idle == nil {
+				return
+			}
+		case <-idle:
+			return
+		}
+	}
+}
+
+func (e *Engine) heartbeat() {
+	e.mu.Lock()
+	mine := make([]string, 0, len(e.active))
+	for id := range e.active {
+		mine = append(mine, id)
+	}
+	e.mu.Unlock()
+	ctx := context.Background()
+	held, err := e.opt.Store.Heartbeat(ctx, e.worker, e.opt.Lease)
+	if err != nil {
+		e.opt.Log.Error("heartbeat", "err", err)
+		return
+	}
+	for _, id := range mine {
+		action, ok := held[id]
+		switch {
+		case !ok:
+			// Harmless if it has just ended: nobody listens to the cancel then.
+			e.cancelActive(id, journal.ErrFenced)
+		case action != NoCancel:
+			e.cancelActive(id, &cancelled{action})
+		}
+	}
+	if err := e.releaseOrphans(ctx); err != nil {
+		e.opt.Log.Error("give back runs", "err", err)
+	}
+}
+
+// giveBack lets another worker, or this one after a restart, take up a run at once.
+func (e *Engine) giveBack(r Run) {
+	e.mu.Lock()
+	e.orphans = append(e.orphans, r)
+	e.mu.Unlock()
+	if err := e.releaseOrphans(context.Background()); err != nil {
+		e.opt.Log.Error("give back run; will try again", "run", r.ID, "err", err)
+	}
+}
+
+func (e *Engine) releaseOrphans(ctx context.Context) error {
+	e.mu.Lock()
+	orphans := e.orphans
+	e.orphans = nil
+	e.mu.Unlock()
+	var left []Run
+	var errs []error
+	for _, r := range orphans {
+		err := e.opt.Store.Release(ctx, e.worker, r.ID, r.Epoch)
+		if err != nil && !errors.Is(err, journal.ErrFenced) {
+			left = append(left, r)
+			errs = append(errs, err)
+		}
+	}
+	e.mu.Lock()
+	e.orphans = append(e.orphans, left...)
+	e.mu.Unlock()
+	return errors.Join(errs...)
+}

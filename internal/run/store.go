@@ -1,0 +1,185 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// Store is what the engine needs of a database. One concrete type implements it together with
+// journal.Store and graph.Checkpointer, so that one transaction can hold all three.
+type Store interface {
+	Threads
+	Runs
+	Queue
+}
+
+// Threads keeps threads.
+type Threads interface {
+	// CreateThread inserts a thread; ErrExists if the id is taken, also by somebody else.
+	CreateThread(ctx context.Context, who Identity, t Thread) (Thread, error)
+	Thread(ctx context.Context, who Identity, id string) (Thread, error)
+	SearchThreads(ctx context.Context, who Identity, q ThreadQuery) (threads []Thread, total int, err error)
+	// PatchThread sets top-level keys of the metadata, and the expiry where given.
+	PatchThread(ctx context.Context, who Identity, id string, metadata json.RawMessage, expires *time.Time) (Thread, error)
+	// DeleteThread removes a thread with its runs, journals and checkpoints; ErrBusy while a run executes.
+	// It returns the runs that went with it.
+	DeleteThread(ctx context.Context, who Identity, id string) (runs []string, err error)
+	// CopyThread copies a thread with its checkpoints, not its runs, to a new id.
+	CopyThread(ctx context.Context, who Identity, id, newID string) (Thread, error)
+	// SaveState stores checkpoints made outside of any run; ErrBusy while a run is in flight.
+	SaveState(ctx context.Context, who Identity, thread string, status ThreadStatus, saves []graph.Save) error
+	// PruneThread removes all checkpoints but the latest of each namespace.
+	PruneThread(ctx context.Context, who Identity, id string) error
+}
+
+// ThreadQuery selects threads. Zero fields do not restrict.
+type ThreadQuery struct {
+	IDs      []string
+	Status   ThreadStatus
+	Metadata json.RawMessage // an object; every key must be there with an equal value
+	SortBy   string          // thread_id, status, created_at, updated_at; default created_at
+	Asc      bool
+	Limit    int
+	Offset   int
+}
+
+// Runs keeps runs.
+type Runs interface {
+	// CreateRun inserts a run by the thread's multitask policy, in one transaction: see [Created].
+	CreateRun(ctx context.Context, who Identity, r NewRun) (Created, error)
+	Run(ctx context.Context, who Identity, id string) (Run, error)
+	// ThreadRuns lists the runs of a thread, newest first.
+	ThreadRuns(ctx context.Context, who Identity, thread string, status Status, limit, offset int) ([]Run, error)
+	// DeleteRun removes an ended run with its journal and checkpoints; ErrBusy if it has not ended.
+	DeleteRun(ctx context.Context, who Identity, id string) error
+	// RequestCancel notes that a run is to stop. The first request wins; it returns the run as it is then.
+	RequestCancel(ctx context.Context, who Identity, id string, action Action) (Run, error)
+}
+
+// NewRun is a run to be created.
+type NewRun struct {
+	ID      string
+	Thread  string
+	Request Request
+	At      time.Time
+	// Worker, if set, takes the run at once where nothing stands in the way, which saves a claim.
+	Worker string
+	Lease  time.Duration
+}
+
+// Created is what became of a [NewRun].
+type Created struct {
+	Run Run // Running if the worker has it already
+	// Stopped are the runs that the strategy asked to stop; the engine must tell their workers.
+	Stopped []string
+}
+
+// Queue hands runs to workers.
+type Queue interface {
+	// Claim leases up to n runs that are due: pending ones whose thread is free, oldest first, and
+	// running ones whose lease has expired. Each claim raises the run's epoch.
+	Claim(ctx context.Context, worker string, lease time.Duration, n int) ([]Run, error)
+	// ClaimPending leases one run that is still pending, whatever its thread does, in order to end it.
+	ClaimPending(ctx context.Context, worker string, lease time.Duration, id string) (Run, error)
+	// Heartbeat extends the leases of a worker. It returns the runs that the worker still holds, with how each
+	// is to be cancelled, if it is.
+	Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]Action, err error)
+	// Abandon expires the leases of workers whose names begin with a prefix, because they are known to be dead.
+	Abandon(ctx context.Context, prefix string) error
+	// Release gives a run back before its time, so that another worker takes it at once.
+	Release(ctx context.Context, worker, id string, epoch int) error
+	// NextDue is when the next pending run becomes due; ok is false if there is none.
+	NextDue(ctx context.Context) (at time.Time, ok bool, err error)
+}
+
+// End closes a run. It is saved with its RunEnded, in one transaction.
+type End struct {
+	Run     string
+	Thread  string
+	Status  Status
+	Error   *event.Error
+	Usage   item.Usage
+	At      time.Time
+	Attempt int
+	// Waiting says that the graph has nodes that are due, so the thread is interrupted and not idle.
+	Waiting bool
+	// Rollback removes the run with its checkpoints and journal.
+	Rollback bool
+	// Temporary lets the thread go, after readers have had some time.
+	Temporary bool
+}
+
+// Begin marks the first execution of a run; it is saved with its RunStarted or AttemptStarted.
+type Begin struct {
+	Run     string
+	At      time.Time
+	Attempt int
+}
+
+// Assistants keeps assistants and their versions.
+type Assistants interface {
+	CreateAssistant(ctx context.Context, who Identity, a Assistant) (Assistant, error)
+	Assistant(ctx context.Context, who Identity, id string) (Assistant, error)
+	SearchAssistants(ctx context.Context, who Identity, q AssistantQuery) (list []Assistant, total int, err error)
+	// PatchAssistant makes a new version with the fields that are set; metadata is merged.
+	PatchAssistant(ctx context.Context, who Identity, id string, p AssistantPatch) (Assistant, error)
+	DeleteAssistant(ctx context.Context, who Identity, id string) error
+	AssistantVersions(ctx context.Context, who Identity, id string, metadata json.RawMessage, limit, offset int) ([]Assistant, error)
+	// SetLatestAssistant makes an older version the current one.
+	SetLatestAssistant(ctx context.Context, who Identity, id string, version int) (Assistant, error)
+}
+
+// AssistantQuery selects assistants. Zero fields do not restrict.
+type AssistantQuery struct {
+	Graph    string
+	Name     string // substring, case does not matter
+	Metadata json.RawMessage
+	SortBy   string // assistant_id, graph_id, name, created_at, updated_at; default created_at
+	Asc      bool
+	Limit    int
+	Offset   int
+}
+
+// AssistantPatch changes an assistant. Nil fields stay as they are.
+type AssistantPatch struct {
+	Graph       *string
+	Name        *string
+	Description *string
+	Config      json.RawMessage
+	Context     json.RawMessage
+	Metadata    json.RawMessage
+}
+
+// Items is long-term memory.
+type Items interface {
+	PutItem(ctx context.Context, who Identity, it Item) error
+	Item(ctx context.Context, who Identity, namespace []string, key string, refresh time.Duration) (Item, error)
+	DeleteItem(ctx context.Context, who Identity, namespace []string, key string) error
+	SearchItems(ctx context.Context, who Identity, q ItemQuery) ([]Item, error)
+	Namespaces(ctx context.Context, who Identity, q NamespaceQuery) ([][]string, error)
+}
+
+// ItemQuery selects items below a namespace.
+type ItemQuery struct {
+	Prefix []string
+	// Filter compares top-level keys of the value: a plain value for equality, or an object of the operators
+	// $eq, $ne, $gt, $gte, $lt, $lte.
+	Filter json.RawMessage
+	Text   string // every word of it must occur in the value
+	Limit  int
+	Offset int
+}
+
+// NamespaceQuery selects namespaces; "*" in a prefix or suffix stands for any one label.
+type NamespaceQuery struct {
+	Prefix   []string
+	Suffix   []string
+	MaxDepth int
+	Limit    int
+	Offset   int
+}

@@ -1,0 +1,290 @@
+// Package sqlite keeps everything in one SQLite file: journals, checkpoints, threads, runs, assistants,
+// long-term memory.
+//
+// # How it writes
+//
+// One goroutine owns the one connection that writes. Operations queue up for it; it takes all that are waiting,
+// runs them in one transaction, commits, and answers each. Under load a commit is thus shared by many
+// operations, and without load none waits for another (see [writer]). A transaction is flushed to the disk
+// itself if any operation in it asks for that; the others survive the death of the process. A second
+// connection moves the write-ahead log into the file, so that no commit ever pays for it.
+//
+// # How it reads
+//
+// Readers have a few connections of their own and see committed transactions only.
+//
+// # One process
+//
+// A data folder belongs to one process at a time: [Open] takes a lock on it, and answers [ErrLocked] if somebody
+// else has it. [Options.ReadOnly] needs no lock and may look on while another process works.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+// ErrLocked says that another process has the data folder open.
+var ErrLocked = errors.New("the data folder is in use by another process")
+
+//go:embed schema.sql
+var schema string
+
+// schemaVersion is what PRAGMA user_version says of a file with the schema above.
+const schemaVersion = 1
+
+// Options are the settings of a database; the zero value is sensible.
+type Options struct {
+	// ReadOnly opens an existing file for looking at it.
+	ReadOnly bool
+	// Readers is the number of reading connections. Default 4.
+	Readers int
+	// CheckpointEvery is how often the write-ahead log is moved into the file. Default 250 ms.
+	CheckpointEvery time.Duration
+}
+
+// DB is an open database.
+type DB struct {
+	node   string
+	lock   *os.File
+	read   *sql.DB
+	reads  statements
+	writer *writer
+
+	stop chan struct{}
+	wg   sync.WaitGroup
+}
+
+var (
+	_ journal.Store      = (*DB)(nil)
+	_ graph.Checkpointer = (*DB)(nil)
+	_ run.Store          = (*DB)(nil)
+	_ run.Assistants     = (*DB)(nil)
+	_ run.Items          = (*DB)(nil)
+)
+
+// Open opens the database in a folder, making both if they are missing.
+func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
+	if opt.Readers <= 0 {
+		opt.Readers = 4
+	}
+	if opt.CheckpointEvery <= 0 {
+		opt.CheckpointEvery = 250 * time.Millisecond
+	}
+	path := filepath.Join(dir, "tributary.db")
+	if opt.ReadOnly {
+		return openReadOnly(ctx, path, opt)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{lock: lock, stop: make(chan struct{})}
+	if err := db.open(ctx, path, opt); err != nil {
+		db.closeFiles()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+func openReadOnly(ctx context.Context, path string, opt Options) (*DB, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("no database to read: %w", err)
+	}
+	read, err := connect(path, opt.Readers, "mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{read: read, reads: statements{db: read}, stop: make(chan struct{})}
+	if err := read.PingContext(ctx); err != nil {
+		db.closeFiles()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// lockFolder takes the lock that the operating system lets go of when the process dies, however it dies.
+func lockFolder(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		holder, _ := os.ReadFile(path)
+		_ = f.Close()
+		if pid := strings.TrimSpace(string(holder)); pid != "" {
+			return nil, fmt.Errorf("%s: %w (pid %s)", dir, ErrLocked, pid)
+		}
+		return nil, fmt.Errorf("%s: %w", dir, ErrLocked)
+	}
+	if err := f.Truncate(0); err == nil {
+		_, _ = f.WriteAt(fmt.Appendln(nil, os.Getpid()), 0) // only a hint for the message above
+	}
+	return f, nil
+}
+
+func (db *DB) open(ctx context.Context, path string, opt Options) error {
+	write, err := connect(path, 1, "_txlock=immediate")
+	if err != nil {
+		return err
+	}
+	if err := migrate(ctx, write); err != nil {
+		return errors.Join(err, write.Close())
+	}
+	if db.node, err = nodeName(ctx, write); err != nil {
+		return errors.Join(err, write.Close())
+	}
+	if db.writer, err = startWriter(ctx, write); err != nil {
+		return errors.Join(err, write.Close())
+	}
+	if db.read, err = connect(path, opt.Readers, "_pragma=query_only(1)"); err != nil {
+		return err
+	}
+	db.reads = statements{db: db.read}
+	mover, err := connect(path, 1, "")
+	if err != nil {
+		return err
+	}
+	db.wg.Add(1)
+	go db.moveLog(mover, opt.CheckpointEvery)
+	return nil
+}
+
+func connect(path string, conns int, extra string) (*sql.DB, error) {
+	q := "_pragma=busy_timeout(10000)&_pragma=cache_size(-4096)&_pragma=wal_autocheckpoint(0)&_pragma=foreign_keys(0)"
+	if extra != "" {
+		q += "&" + extra
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return db, nil
+}
+
+func migrate(ctx context.Context, db *sql.DB) error {
+	var version int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	switch {
+	case version == schemaVersion:
+		return nil
+	case version > schemaVersion:
+		return fmt.Errorf("the file has schema version %d and this program knows only %d; use a newer tributary", version, schemaVersion)
+	case version != 0:
+		return fmt.Errorf("the file has the unknown schema version %d", version)
+	}
+	for _, stmt := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"} {
+		if _, err := db.ExecContext(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// nodeName gives the data folder a name that outlives the process, by which a restarted process knows its
+// own abandoned runs.
+func nodeName(ctx context.Context, db *sql.DB) (string, error) {
+	_, err := db.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('node', ?) ON CONFLICT DO NOTHING", uuid.NewString())
+	if err != nil {
+		return "", err
+	}
+	var node string
+	return node, db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'node'").Scan(&node)
+}
+
+// Node is the name of the data folder.
+func (db *DB) Node() string { return db.node }
+
+// moveLog moves the write-ahead log into the file from time to time, beside the writer and not in its way.
+// It belongs to Open and Close.
+func (db *DB) moveLog(conn *sql.DB, every time.Duration) {
+	defer db.wg.Done()
+	defer conn.Close()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var seen uint64
+	for {
+		select {
+		case <-tick.C:
+			if n := db.writer.commits.Load(); n != seen {
+				seen = n
+				// Busy is no error here: the next tick tries again.
+				_, _ = conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
+			}
+		case <-db.stop:
+			_, _ = conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+			return
+		}
+	}
+}
+
+// Close finishes the operations that are queued and closes the file.
+func (db *DB) Close() error {
+	var err error
+	if db.writer != nil {
+		err = db.writer.close()
+	}
+	close(db.stop)
+	db.wg.Wait()
+	db.closeFiles()
+	return err
+}
+
+func (db *DB) closeFiles() {
+	if db.read != nil {
+		_ = db.reads.close()
+		_ = db.read.Close()
+	}
+	if db.lock != nil {
+		_ = db.lock.Close() // lets go of the lock
+	}
+}
+
+// unavailable marks errors that mean "not now": a full disk, a device error.
+func unavailable(err error) error {
+	var e *driver.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff {
+		case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_NOMEM:
+			return fmt.Errorf("%w: %w", run.ErrUnavailable, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+// separator ends each label of a stored namespace, so that a prefix of labels is a prefix of the text.
+const separator = "\x1f"
+
+func namespaceText(labels []string) (string, error) {
+	var b strings.Builder
+	for _, l := range labels {
+		if strings.Contains(l, separator) {
+			return "", run.Invalidf("namespace", "a label may not contain U+001F")
+		}
+		b.WriteString(l + separator)
+	}
+	return b.String(), nil
+}
+
+func namespaceLabels(text string) []string {
+	return strings.Split(strings.TrimSuffix(text, separator), separator)
+}
+
+const itemColumns = "ns, key, value, created, updated, expires"
+
+func scanItem(row scanner) (run.Item, error) {
+	var it run.Item
+	var ns, value string
+	var created, updated, expires int64
+	err := row.Scan(&ns, &it.Key, &value, &created, &updated, &expires)
+	it.Namespace, it.Value = namespaceLabels(ns), json.RawMessage(value)
+	it.CreatedAt, it.UpdatedAt, it.ExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(expires)
+	return it, err
+}
+
+// PutItem stores a value, replacing the one before.
+func (db *DB) PutItem(ctx context.Context, who run.Identity, it run.Item) error {
+	ns, err := namespaceText(it.Namespace)
+	if err != nil {
+		return err
+	}
+	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		at := micros(now())
+		return tx.exec(ctx, `INSERT INTO items (owner, ns, key, value, created, updated, expires) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET value = excluded.value, updated = excluded.updated, expires = excluded.expires`,
+			who.Owner, ns, it.Key, string(it.Value), at, at, micros(it.ExpiresAt))
+	})
+}
+
+// Item returns a value; refresh, if positive, moves its expiry to that long from now.
+func (db *DB) Item(ctx context.Context, who run.Identity, namespace []string, key string, refresh time.Duration) (run.Item, error) {
+	ns, err := namespaceText(namespace)
+	if err != nil {
+		return run.Item{}, err
+	}
+	at := now()
+	it, err := scanItem(db.reads.row(ctx, "SELECT "+itemColumns+" FROM items WHERE owner = ? AND ns = ? AND key = ? AND (expires = 0 OR expires > ?)",
+		who.Owner, ns, key, micros(at)))
+	if err != nil {
+		return it, found(err, "item", key)
+	}
+	if refresh > 0 && !it.ExpiresAt.IsZero() {
+		it.ExpiresAt = at.Add(refresh)
+		err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
+			return tx.exec(ctx, "UPDATE items SET expires = ? WHERE owner = ? AND ns = ? AND key = ?", micros(it.ExpiresAt), who.Owner, ns, key)
+		})
+	}
+	return it, err
+}
+
+// DeleteItem removes a value, if it is there.
+func (db *DB) DeleteItem(ctx context.Context, who run.Identity, namespace []string, key string) error {
+	ns, err := namespaceText(namespace)
+	if err != nil {
+		return err
+	}
+	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		return tx.exec(ctx, "DELETE FROM items WHERE owner = ? AND ns = ? AND key = ?", who.Owner, ns, key)
+	})
+}
+
+// SearchItems returns a page of the values below a namespace that match.
+func (db *DB) SearchItems(ctx context.Context, who run.Identity, q run.ItemQuery) ([]run.Item, error) {
+	prefix, err := namespaceText(q.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	var c conditions
+	c.add("owner = ? AND substr(ns, 1, length(?)) = ? AND (expires = 0 OR expires > ?)", who.Owner, prefix, prefix, micros(now()))
+	if err := addFilter(&c, q.Filter); err != nil {
+		return nil, err
+	}
+	for _, word := range strings.Fields(q.Text) {
+		c.add("instr(lower(value), ?) > 0", strings.ToLower(word))
+	}
+	rows, err := db.reads.query(ctx, "SELECT "+itemColumns+" FROM items"+c.where()+" ORDER BY updated DESC, ns, key LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
+	return collect(rows, err, scanItem)
+}
+
+var operators = map[string]string{"$eq": "IS", "$ne": "IS NOT", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+
+// addFilter compares top-level keys of the value. Keys and operands are parameters; operators come from a
+// fixed list.
+func addFilter(c *conditions, filter json.RawMessage) error {
+	if len(filter) == 0 || string(filter) == "null" {
+		return nil
+	}
+	var want map[string]json.RawMessage
+	if err := json.Unmarshal(filter, &want); err != nil {
+		return run.Invalidf("filter", "must be an object")
+	}
+	for key, operand := range want {
+		var ops map[string]json.RawMessage
+		if json.Unmarshal(operand, &ops) != nil || !isOperators(ops) {
+			ops = map[string]json.RawMessage{"$eq": operand}
+		}
+		for name, v := range ops {
+			op, ok := operators[name]
+			if !ok {
+				return run.Invalidf("filter."+key, "unknown operator %q", name)
+			}
+			wrapped := fmt.Sprintf("[%s]", v)
+			if name == "$ne" { // a missing key differs from everything
+				c.add("NOT EXISTS (SELECT 1 FROM json_each(value) have, json_each(?) want WHERE have.key = ? AND have.type = want.type AND have.value IS want.value)", wrapped, key)
+				continue
+			}
+			types := "have.type = want.type"
+			if op != "IS" { // integers and reals compare with each other
+				types = "typeof(have.value) IN ('integer', 'real') AND typeof(want.value) IN ('integer', 'real') OR " + types
+			}
+			c.add("EXISTS (SELECT 1 FROM json_each(value) have, json_each(?) want WHERE have.key = ? AND ("+types+") AND have.value "+op+" want.value)", wrapped, key)
+		}
+	}
+	return nil
+}
+
+func isOperators(m map[string]json.RawMessage) bool {
+	if len(m) == 0 {
+		return false
+	}
+	for k := range m {
+		if !strings.HasPrefix(k, "$") {
+			return false
+		}
+	}
+	return true
+}
+
+// Namespaces lists the namespaces that hold something.
+func (db *DB) Namespaces(ctx context.Context, who run.Identity, q run.NamespaceQuery) ([][]string, error) {
+	rows, err := db.reads.query(ctx, "SELECT DISTINCT ns FROM items WHERE owner = ? AND (expires = 0 OR expires > ?) ORDER BY ns", who.Owner, micros(now()))
+	all, err := collect(rows, err, func(row scanner) ([]string, error) {
+		var ns string
+		err := row.Scan(&ns)
+		return namespaceLabels(ns), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out [][]string
+	for _, ns := range all {
+		if !matchLabels(ns, q.Prefix, false) || !matchLabels(ns, q.Suffix, true) {
+			continue
+		}
+		if q.MaxDepth > 0 && len(ns) > q.MaxDepth {
+			ns = ns[:q.MaxDepth]
+		}
+		if n := len(out); n > 0 && slices.Equal(out[n-1], ns) {
+			continue // cut to the same depth
+		}
+		out = append(out, ns)
+	}
+	out = out[min(q.Offset, len(out)):]
+	return out[:min(q.Limit, len(out))], nil
+}
+
+func matchLabels(ns, pattern []string, atEnd bool) bool {
+	if len(pattern) > len(ns) {
+		return false
+	}
+	if atEnd {
+		ns = ns[len(ns)-len(pattern):]
+	}
+	for i, p := range pattern {
+		if p != "*" && p != ns[i] {
+			return false
+		}
+	}
+	return true
+}

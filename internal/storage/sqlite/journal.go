@@ -1,0 +1,137 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+// journalKey places a chunk: all chunks of a run side by side, in order.
+func journalKey(runNo int64, first uint64) int64 { return runNo<<32 | int64(first) }
+
+// runKeys is the range of a run's keys.
+func runKeys(runNo int64) (from, to int64) { return runNo << 32, (runNo+1)<<32 - 1 }
+
+// leased is a run as the holder of its lease sees it.
+type leased struct {
+	no       int64
+	threadNo int64
+}
+
+// fence returns the run if the lease is the current one.
+func (t *tx) fence(ctx context.Context, runID, worker string, epoch int) (leased, error) {
+	var l leased
+	var w string
+	var e int
+	err := t.row(ctx, "SELECT no, thread, worker, epoch FROM runs WHERE id = ?", runID).Scan(&l.no, &l.threadNo, &w, &e)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (w != worker || e != epoch) {
+		return l, fmt.Errorf("run %s, worker %s, epoch %d: %w", runID, worker, epoch, journal.ErrFenced)
+	}
+	return l, err
+}
+
+// Append writes the groups of the journal's group commit.
+func (db *DB) Append(ctx context.Context, groups []journal.Group, sync bool) (refused map[string]error, err error) {
+	err = db.write(ctx, sync, func(ctx context.Context, tx *tx) error {
+		refused = nil // an operation may be run again from the start
+		for i := range groups {
+			g := &groups[i]
+			l, err := tx.fence(ctx, g.Chunk.Run, g.Owner, g.Chunk.Epoch)
+			if errors.Is(err, journal.ErrFenced) {
+				if refused == nil {
+					refused = map[string]error{}
+				}
+				refused[g.Chunk.Run] = err
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := tx.appendGroup(ctx, l, g); err != nil {
+				return fmt.Errorf("append to run %s: %w", g.Chunk.Run, err)
+			}
+		}
+		return nil
+	})
+	return refused, err
+}
+
+func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error {
+	if c := &g.Chunk; c.Last >= c.First && c.First > 0 {
+		err := t.exec(ctx, "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)",
+			journalKey(l.no, c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data)
+		if err != nil {
+			return err
+		}
+	}
+	for _, s := range g.Saves {
+		var err error
+		switch s := s.(type) {
+		case graph.Commit:
+			err = t.saveCheckpoint(ctx, l.threadNo, l.no, s)
+		case graph.Kept:
+			err = t.saveKept(ctx, l.threadNo, l.no, s)
+		case run.Begin:
+			err = t.beginRun(ctx, l, s)
+		case run.End:
+			err = t.endRun(ctx, l, s)
+		default:
+			err = fmt.Errorf("the store does not know how to save a %T", s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read returns a stretch of a run's chunks.
+func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) ([]journal.Chunk, error) {
+	var no int64
+	var thread string
+	err := db.reads.row(ctx, "SELECT no, thread_id FROM runs WHERE id = ?", runID).Scan(&no, &thread)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	from, to := runKeys(no)
+	// The chunk that holds the event after seq begins at or before it.
+	if after > 0 {
+		var start sql.NullInt64
+		err := db.reads.row(ctx, "SELECT max(key) FROM journal WHERE key BETWEEN ? AND ?", from, journalKey(no, after+1)).Scan(&start)
+		if err != nil {
+			return nil, err
+		}
+		if start.Valid {
+			from = start.Int64
+		}
+	}
+	rows, err := db.reads.query(ctx, "SELECT key, last, epoch, sum, data FROM journal WHERE key BETWEEN ? AND ? ORDER BY key", from, to)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []journal.Chunk
+	size := 0
+	for size < limit && rows.Next() {
+		c := journal.Chunk{Run: runID, Thread: thread}
+		var key, last, sum int64
+		if err := rows.Scan(&key, &last, &c.Epoch, &sum, &c.Data); err != nil {
+			return nil, err
+		}
+		c.First, c.Last, c.Sum = uint64(key&0xffffffff), uint64(last), uint32(sum)
+		if c.Last <= after {
+			continue
+		}
+		size += len(c.Data)
+		out = append(out, c)
+	}
+	return out, rows.Err()
+}

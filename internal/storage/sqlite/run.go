@@ -1,0 +1,240 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+const runColumns = `id, thread_id, owner, assistant, status, request, created, updated, started, ended, not_before,
+	attempt, error, usage, worker, epoch, lease_until, cancel`
+
+func scanRun(row scanner) (run.Run, error) {
+	var r run.Run
+	var request string
+	var failure, usage sql.NullString
+	var created, updated, started, ended, notBefore, lease int64
+	err := row.Scan(&r.ID, &r.Thread, &r.Owner, &r.Assistant, &r.Status, &request, &created, &updated, &started, &ended,
+		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel)
+	if err != nil {
+		return r, err
+	}
+	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.EndedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(ended)
+	r.NotBefore, r.LeaseUntil = fromMicros(notBefore), fromMicros(lease)
+	return r, errors.Join(json.Unmarshal([]byte(request), &r.Request), decodeInto(failure, &r.Error), decodeInto(usage, &r.Usage))
+}
+
+// CreateRun inserts a run, applying the multitask strategy, in one transaction.
+func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c run.Created, err error) {
+	request, err := json.Marshal(r.Request)
+	if err != nil {
+		return c, err
+	}
+	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		c = run.Created{}
+		no, err := tx.threadFor(ctx, who, r)
+		if err != nil {
+			return err
+		}
+		busy, err := tx.applyStrategy(ctx, no, r, &c)
+		if err != nil {
+			return err
+		}
+		notBefore := r.At.Add(r.Request.Delay)
+		nr := run.Run{
+			ID: r.ID, Thread: r.Thread, Owner: who.Owner, Assistant: r.Request.Assistant, Status: run.Pending, Request: r.Request,
+			CreatedAt: r.At, UpdatedAt: r.At, NotBefore: notBefore,
+		}
+		if r.Worker != "" && !busy && r.Request.Delay <= 0 {
+			nr.Status, nr.Worker, nr.Epoch, nr.LeaseUntil = run.Running, r.Worker, 1, r.At.Add(r.Lease)
+		}
+		err = tx.exec(ctx, `INSERT INTO runs (id, thread, thread_id, owner, assistant, status, request, created, updated, not_before, worker, epoch, lease_until)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), string(request), micros(r.At), micros(r.At), micros(notBefore),
+			nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
+		if err != nil {
+			return err
+		}
+		c.Run = nr
+		return tx.exec(ctx, `UPDATE threads SET status = 'busy', updated = ?, config = ?,
+			metadata = json_set(metadata, '$.graph_id', ?, '$.assistant_id', ?) WHERE no = ?`,
+			micros(r.At), object(r.Request.Config), r.Request.Graph, r.Request.Assistant, no)
+	})
+	return c, err
+}
+
+// threadFor finds the run's thread, or makes it where the request says so.
+func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (int64, error) {
+	no, err := t.threadNo(ctx, who, r.Thread)
+	if !errors.Is(err, run.ErrNotFound) || !r.Request.CreateThread {
+		return no, err
+	}
+	th := run.Thread{ID: r.Thread, CreatedAt: r.At}
+	if _, err := t.createThread(ctx, who, th); err != nil {
+		if errors.Is(err, run.ErrExists) { // somebody else's: it does not exist for us
+			err = fmt.Errorf("thread %q: %w", r.Thread, run.ErrNotFound)
+		}
+		return 0, err
+	}
+	return t.threadNo(ctx, who, r.Thread)
+}
+
+// applyStrategy reports whether the new run has to wait, after asking others to stop where it should.
+func (t *tx) applyStrategy(ctx context.Context, threadNo int64, r run.NewRun, c *run.Created) (busy bool, err error) {
+	rows, err := t.query(ctx, "SELECT id FROM runs WHERE thread = ? AND status IN ('running', 'pending') ORDER BY no", threadNo)
+	ahead, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
+	if err != nil || len(ahead) == 0 {
+		return false, err
+	}
+	action := run.StopRun
+	switch r.Request.Multitask {
+	case run.Reject:
+		return true, fmt.Errorf("thread %q: %w", r.Thread, run.ErrBusy)
+	case run.Interrupt:
+	case run.Rollback:
+		action = run.RollbackRun
+	case run.Enqueue, "":
+		return true, nil
+	default:
+		return true, run.Invalidf("multitask_strategy", "unknown strategy %q", r.Request.Multitask)
+	}
+	c.Stopped = ahead
+	return true, t.exec(ctx, "UPDATE runs SET cancel = ? WHERE thread = ? AND status IN ('running', 'pending') AND cancel = ''", string(action), threadNo)
+}
+
+// Run returns a run.
+func (db *DB) Run(ctx context.Context, who run.Identity, id string) (run.Run, error) {
+	r, err := scanRun(db.reads.row(ctx, "SELECT "+runColumns+" FROM runs WHERE id = ? AND owner = ?", id, who.Owner))
+	return r, found(err, "run", id)
+}
+
+// ThreadRuns lists a thread's runs, newest first.
+func (db *DB) ThreadRuns(ctx context.Context, who run.Identity, thread string, status run.Status, limit, offset int) ([]run.Run, error) {
+	if _, err := db.Thread(ctx, who, thread); err != nil {
+		return nil, err
+	}
+	var c conditions
+	c.add("thread = (SELECT no FROM threads WHERE id = ? AND owner = ?)", thread, who.Owner)
+	if status != "" {
+		c.add("status = ?", string(status))
+	}
+	rows, err := db.reads.query(ctx, "SELECT "+runColumns+" FROM runs"+c.where()+" ORDER BY no DESC LIMIT ? OFFSET ?", append(c.args, limit, offset)...)
+	return collect(rows, err, scanRun)
+}
+
+// DeleteRun removes a run that has ended.
+func (db *DB) DeleteRun(ctx context.Context, who run.Identity, id string) error {
+	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		var l leased
+		var status run.Status
+		err := tx.row(ctx, "SELECT no, thread, status FROM runs WHERE id = ? AND owner = ?", id, who.Owner).Scan(&l.no, &l.threadNo, &status)
+		if err != nil {
+			return found(err, "run", id)
+		}
+		if !status.Ended() {
+			return fmt.Errorf("run %q is %s: %w", id, status, run.ErrBusy)
+		}
+		return tx.removeRun(ctx, l)
+	})
+}
+
+// removeRun deletes a run with its journal and everything that it added to the thread's state.
+func (t *tx) removeRun(ctx context.Context, l leased) error {
+	from, to := runKeys(l.no)
+	for _, d := range []struct {
+		stmt string
+		args []any
+	}{
+		{"DELETE FROM journal WHERE key BETWEEN ? AND ?", []any{from, to}},
+		{"DELETE FROM checkpoints WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
+		{"DELETE FROM blobs WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
+		{"DELETE FROM kept WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
+		{"DELETE FROM runs WHERE no = ?", []any{l.no}},
+	} {
+		if err := t.exec(ctx, d.stmt, d.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RequestCancel notes the wish; the first one wins.
+func (db *DB) RequestCancel(ctx context.Context, who run.Identity, id string, action run.Action) (r run.Run, err error) {
+	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		err := tx.exec(ctx, "UPDATE runs SET cancel = ?, updated = ? WHERE id = ? AND owner = ? AND cancel = '' AND status IN ('running', 'pending')",
+			string(action), micros(now()), id, who.Owner)
+		if err != nil {
+			return err
+		}
+		r, err = scanRun(tx.row(ctx, "SELECT "+runColumns+" FROM runs WHERE id = ? AND owner = ?", id, who.Owner))
+		return found(err, "run", id)
+	})
+	return r, err
+}
+
+func (t *tx) beginRun(ctx context.Context, l leased, b run.Begin) error {
+	return t.exec(ctx, "UPDATE runs SET started = CASE started WHEN 0 THEN ?1 ELSE started END, updated = ?1, attempt = ?2 WHERE no = ?3",
+		micros(b.At), b.Attempt, l.no)
+}
+
+// endRun closes a run and gives its thread the status that follows from it.
+func (t *tx) endRun(ctx context.Context, l leased, e run.End) error {
+	failure, err := encode(e.Error, e.Error == nil)
+	if err != nil {
+		return err
+	}
+	usage, err := encode(e.Usage, e.Usage.IsZero())
+	if err != nil {
+		return err
+	}
+	err = t.exec(ctx, `UPDATE runs SET status = ?, error = ?, usage = ?, ended = ?, updated = ?, attempt = ?, worker = '', lease_until = 0
+		WHERE no = ?`, string(e.Status), failure, usage, micros(e.At), micros(e.At), e.Attempt, l.no)
+	if err != nil {
+		return err
+	}
+	if e.Rollback {
+		if err := t.removeRun(ctx, l); err != nil {
+			return err
+		}
+	}
+	return t.settleThread(ctx, l.threadNo, e, failure)
+}
+
+// temporaryLife is how long the thread of a stateless run can still be read after the run.
+const temporaryLife = 5 * time.Minute
+
+func (t *tx) settleThread(ctx context.Context, threadNo int64, e run.End, failure any) error {
+	status := run.Idle
+	busy, err := t.inFlight(ctx, threadNo, "'running', 'pending'")
+	if err != nil {
+		return err
+	}
+	waiting := e.Waiting
+	if e.Rollback { // what is due is now what was due before the run
+		waiting, failure = false, nil
+		var next sql.NullString
+		err := t.row(ctx, "SELECT next FROM checkpoints WHERE thread = ? AND ns = '' ORDER BY id DESC LIMIT 1", threadNo).Scan(&next)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		waiting = next.Valid && next.String != ""
+	}
+	switch {
+	case busy:
+		status = run.Busy
+	case e.Status == run.Failed && !e.Rollback, e.Status == run.TimedOut && !e.Rollback:
+		status = run.ThreadError
+	case waiting:
+		status = run.ThreadInterrupted
+	}
+	err = t.exec(ctx, "UPDATE threads SET status = ?, error = ?, updated = ? WHERE no = ?", string(status), failure, micros(e.At), threadNo)
+	if err == nil && e.Temporary {
+		err = t.exec(ctx, "UPDATE threads SET expires = ? WHERE no = ?", micros(e.At.Add(temporaryLife)), threadNo)
+	}
+	return err
+}

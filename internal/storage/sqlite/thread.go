@@ -1,0 +1,316 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+const threadColumns = "id, owner, status, metadata, config, error, created, updated, state_at, expires"
+
+func scanThread(row scanner) (run.Thread, error) {
+	var t run.Thread
+	var metadata, config string
+	var failure sql.NullString
+	var created, updated, stateAt, expires int64
+	err := row.Scan(&t.ID, &t.Owner, &t.Status, &metadata, &config, &failure, &created, &updated, &stateAt, &expires)
+	if err != nil {
+		return t, err
+	}
+	t.Metadata, t.Config = json.RawMessage(metadata), json.RawMessage(config)
+	t.CreatedAt, t.UpdatedAt, t.StateAt, t.ExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(stateAt), fromMicros(expires)
+	return t, decodeInto(failure, &t.Error)
+}
+
+// CreateThread inserts a thread.
+func (db *DB) CreateThread(ctx context.Context, who run.Identity, t run.Thread) (run.Thread, error) {
+	err := db.write(ctx, true, func(ctx context.Context, tx *tx) (err error) {
+		t, err = tx.createThread(ctx, who, t)
+		return err
+	})
+	return t, err
+}
+
+func (t *tx) createThread(ctx context.Context, who run.Identity, th run.Thread) (run.Thread, error) {
+	th.Owner = who.Owner
+	if th.Status == "" {
+		th.Status = run.Idle
+	}
+	th.Metadata, th.Config = json.RawMessage(object(th.Metadata)), json.RawMessage(object(th.Config))
+	if th.UpdatedAt.IsZero() {
+		th.UpdatedAt = th.CreatedAt
+	}
+	n, err := t.execCount(ctx, `INSERT INTO threads (id, owner, status, metadata, config, created, updated, expires)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		th.ID, th.Owner, string(th.Status), string(th.Metadata), string(th.Config), micros(th.CreatedAt), micros(th.UpdatedAt), micros(th.ExpiresAt))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("thread %q: %w", th.ID, run.ErrExists)
+	}
+	return th, err
+}
+
+// Thread returns a thread.
+func (db *DB) Thread(ctx context.Context, who run.Identity, id string) (run.Thread, error) {
+	t, err := scanThread(db.reads.row(ctx, "SELECT "+threadColumns+" FROM threads WHERE id = ? AND owner = ?", id, who.Owner))
+	return t, found(err, "thread", id)
+}
+
+// contains is true of rows whose metadata has every top-level key of the object in the parameter with an
+// equal value. Both sides are data: no key can become SQL.
+const contains = `NOT EXISTS (SELECT 1 FROM json_each(?) want WHERE NOT EXISTS (
+	SELECT 1 FROM json_each(metadata) have WHERE have.key = want.key AND have.type = want.type AND have.value IS want.value))`
+
+// conditions gathers the parts of a WHERE clause; its texts are constants of this package.
+type conditions struct {
+	texts []string
+	args  []any
+}
+
+func (c *conditions) add(text string, args ...any) {
+	c.texts = append(c.texts, text)
+	c.args = append(c.args, args...)
+}
+
+func (c *conditions) where() string { return " WHERE " + strings.Join(c.texts, " AND ") }
+
+// sortOrder picks from a fixed list; ties are broken by id so that pages do not overlap.
+func sortOrder(by string, asc bool, columns map[string]string, fallback, tie string) string {
+	col, ok := columns[by]
+	if !ok {
+		col = fallback
+	}
+	dir := " DESC"
+	if asc {
+		dir = " ASC"
+	}
+	return " ORDER BY " + col + dir + ", " + tie + dir
+}
+
+var threadSort = map[string]string{"thread_id": "id", "status": "status", "created_at": "created", "updated_at": "updated"}
+
+// SearchThreads returns a page of threads and the number of all that match.
+func (db *DB) SearchThreads(ctx context.Context, who run.Identity, q run.ThreadQuery) ([]run.Thread, int, error) {
+	var c conditions
+	c.add("owner = ?", who.Owner)
+	if q.Status != "" {
+		c.add("status = ?", string(q.Status))
+	}
+	if len(q.Metadata) > 0 {
+		c.add(contains, string(q.Metadata))
+	}
+	if len(q.IDs) > 0 {
+		ids, err := json.Marshal(q.IDs)
+		if err != nil {
+			return nil, 0, err
+		}
+		c.add("id IN (SELECT value FROM json_each(?))", string(ids))
+	}
+	var total int
+	if err := db.reads.row(ctx, "SELECT count(*) FROM threads"+c.where(), c.args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	if q.Limit == 0 {
+		return nil, total, nil
+	}
+	rows, err := db.reads.query(ctx, "SELECT "+threadColumns+" FROM threads"+c.where()+
+		sortOrder(q.SortBy, q.Asc, threadSort, "created", "no")+" LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
+	list, err := collect(rows, err, scanThread)
+	return list, total, err
+}
+
+// PatchThread merges metadata and sets the expiry.
+func (db *DB) PatchThread(ctx context.Context, who run.Identity, id string, metadata json.RawMessage, expires *time.Time) (th run.Thread, err error) {
+	err = db.write(ctx, true, func(ctx context.Context, tx *tx) (err error) {
+		th, err = scanThread(tx.row(ctx, "SELECT "+threadColumns+" FROM threads WHERE id = ? AND owner = ?", id, who.Owner))
+		if err != nil {
+			return found(err, "thread", id)
+		}
+		if th.Metadata, err = mergeObjects(th.Metadata, metadata); err != nil {
+			return err
+		}
+		if expires != nil {
+			th.ExpiresAt = *expires
+		}
+		th.UpdatedAt = now()
+		return tx.exec(ctx, "UPDATE threads SET metadata = ?, updated = ?, expires = ? WHERE id = ?",
+			string(th.Metadata), micros(th.UpdatedAt), micros(th.ExpiresAt), id)
+	})
+	return th, err
+}
+
+func (t *tx) threadNo(ctx context.Context, who run.Identity, id string) (int64, error) {
+	var no int64
+	err := t.row(ctx, "SELECT no FROM threads WHERE id = ? AND owner = ?", id, who.Owner).Scan(&no)
+	return no, found(err, "thread", id)
+}
+
+func (t *tx) inFlight(ctx context.Context, threadNo int64, statuses string) (bool, error) {
+	var n int
+	err := t.row(ctx, "SELECT count(*) FROM runs WHERE thread = ? AND status IN ("+statuses+")", threadNo).Scan(&n)
+	return n > 0, err
+}
+
+// DeleteThread removes a thread and all that belongs to it. Runs that wait are removed with it.
+func (db *DB) DeleteThread(ctx context.Context, who run.Identity, id string) (runs []string, err error) {
+	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		no, err := tx.threadNo(ctx, who, id)
+		if err != nil {
+			return err
+		}
+		if busy, err := tx.inFlight(ctx, no, "'running'"); err != nil || busy {
+			return busyOr(err, id)
+		}
+		runs, err = tx.deleteThread(ctx, no)
+		return err
+	})
+	return runs, err
+}
+
+func busyOr(err error, thread string) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("thread %q: %w", thread, run.ErrBusy)
+}
+
+func (t *tx) deleteThread(ctx context.Context, no int64) ([]string, error) {
+	rows, err := t.query(ctx, "SELECT id FROM runs WHERE thread = ?", no)
+	runs, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
+	if err != nil {
+		return nil, err
+	}
+	for _, stmt := range []string{
+		"DELETE FROM journal WHERE EXISTS (SELECT 1 FROM runs WHERE runs.thread = ? AND journal.key BETWEEN runs.no << 32 AND ((runs.no + 1) << 32) - 1)",
+		"DELETE FROM runs WHERE thread = ?",
+		"DELETE FROM checkpoints WHERE thread = ?",
+		"DELETE FROM blobs WHERE thread = ?",
+		"DELETE FROM kept WHERE thread = ?",
+		"DELETE FROM threads WHERE no = ?",
+	} {
+		if err := t.exec(ctx, stmt, no); err != nil {
+			return nil, err
+		}
+	}
+	return runs, nil
+}
+
+// CopyThread copies a thread's state under a new id.
+func (db *DB) CopyThread(ctx context.Context, who run.Identity, id, newID string) (th run.Thread, err error) {
+	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		from, err := tx.threadNo(ctx, who, id)
+		if err != nil {
+			return err
+		}
+		th, err = scanThread(tx.row(ctx, "SELECT "+threadColumns+" FROM threads WHERE no = ?", from))
+		if err != nil {
+			return err
+		}
+		th.ID, th.CreatedAt, th.UpdatedAt = newID, now(), time.Time{}
+		if th.Status == run.Busy { // the copy has no runs
+			th.Status = run.Idle
+		}
+		if th, err = tx.createThread(ctx, who, th); err != nil {
+			return err
+		}
+		to, err := tx.threadNo(ctx, who, newID)
+		if err != nil {
+			return err
+		}
+		// The copies belong to no run, so that deleting the original's runs does not reach them.
+		for _, stmt := range []string{
+			`INSERT INTO checkpoints SELECT ?, ns, id, parent, NULL, step, source, at, versions, next, joins, metadata, done FROM checkpoints WHERE thread = ?`,
+			`INSERT INTO blobs SELECT ?, ns, field, version, base, NULL, data FROM blobs WHERE thread = ?`,
+			`INSERT INTO kept SELECT ?, ns, checkpoint, task, NULL, outcome FROM kept WHERE thread = ?`,
+		} {
+			if err := tx.exec(ctx, stmt, to, from); err != nil {
+				return err
+			}
+		}
+		return tx.exec(ctx, "UPDATE threads SET state_at = ? WHERE no = ?", micros(th.StateAt), to)
+	})
+	return th, err
+}
+
+// SaveState stores checkpoints that no run made.
+func (db *DB) SaveState(ctx context.Context, who run.Identity, thread string, status run.ThreadStatus, saves []graph.Save) error {
+	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		no, err := tx.threadNo(ctx, who, thread)
+		if err != nil {
+			return err
+		}
+		if busy, err := tx.inFlight(ctx, no, "'running', 'pending'"); err != nil || busy {
+			return busyOr(err, thread)
+		}
+		for _, s := range saves {
+			switch s := s.(type) {
+			case graph.Commit:
+				err = tx.saveCheckpoint(ctx, no, 0, s)
+			case graph.Kept:
+				err = tx.saveKept(ctx, no, 0, s)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return tx.exec(ctx, "UPDATE threads SET status = ?, updated = ?, error = NULL WHERE no = ?", string(status), micros(now()), no)
+	})
+}
+
+// PruneThread keeps only the latest checkpoint of each namespace, and the values that it needs.
+func (db *DB) PruneThread(ctx context.Context, who run.Identity, id string) error {
+	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		no, err := tx.threadNo(ctx, who, id)
+		if err != nil {
+			return err
+		}
+		if busy, err := tx.inFlight(ctx, no, "'running', 'pending'"); err != nil || busy {
+			return busyOr(err, id)
+		}
+		for _, stmt := range []string{
+			`DELETE FROM checkpoints WHERE thread = ?1 AND id < (SELECT max(id) FROM checkpoints c WHERE c.thread = ?1 AND c.ns = checkpoints.ns)`,
+			`DELETE FROM kept WHERE thread = ?1 AND checkpoint NOT IN (SELECT id FROM checkpoints c WHERE c.thread = ?1 AND c.ns = kept.ns)`,
+			// What finished tasks wrote may be stored in versions that go now.
+			`UPDATE checkpoints SET done = NULL WHERE thread = ?1`,
+			`DELETE FROM blobs WHERE thread = ?1 AND NOT EXISTS (
+				WITH RECURSIVE live (version) AS (
+					SELECT v.value FROM checkpoints c, json_each(c.versions) v
+						WHERE c.thread = ?1 AND c.ns = blobs.ns AND v.key = blobs.field
+					UNION
+					SELECT b.base FROM live JOIN blobs b ON b.thread = ?1 AND b.ns = blobs.ns AND b.field = blobs.field AND b.version = live.version
+						WHERE b.base <> 0)
+				SELECT 1 FROM live WHERE live.version = blobs.version)`,
+		} {
+			if err := tx.exec(ctx, stmt, no); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Sweep deletes up to n threads and items whose time has come, and returns the runs that went with them.
+func (db *DB) Sweep(ctx context.Context, at time.Time, n int) (runs []string, err error) {
+	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
+		rows, err := tx.query(ctx, `SELECT no FROM threads t WHERE expires > 0 AND expires <= ?
+			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.thread = t.no AND r.status IN ('running', 'pending')) LIMIT ?`, micros(at), n)
+		due, err := collect(rows, err, func(row scanner) (no int64, err error) { return no, row.Scan(&no) })
+		if err != nil {
+			return err
+		}
+		for _, no := range due {
+			gone, err := tx.deleteThread(ctx, no)
+			if err != nil {
+				return err
+			}
+			runs = append(runs, gone...)
+		}
+		return tx.exec(ctx, "DELETE FROM items WHERE expires > 0 AND expires <= ?", micros(at))
+	})
+	return runs, err
+}

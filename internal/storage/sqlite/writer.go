@@ -1,0 +1,276 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// writer runs all writing operations on one connection, in group commits: while one transaction is being
+// committed the next operations gather, and then share the next.
+type writer struct {
+	db   *sql.DB
+	conn *sql.Conn
+	tx   *tx
+
+	commits atomic.Uint64
+	disk    bool // what PRAGMA synchronous says now
+
+	mu      sync.Mutex
+	queue   []*op
+	closed  bool
+	kick    chan struct{}
+	stopped chan struct{}
+}
+
+// op is one operation. Its do runs in a transaction that it shares; if it fails, what it did is undone and
+// the others go on.
+type op struct {
+	do   func(ctx context.Context, tx *tx) error
+	disk bool
+	err  error
+	done chan struct{}
+}
+
+var errWriterClosed = errors.New("the database is closed")
+
+func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{db: db, conn: conn, kick: make(chan struct{}, 1), stopped: make(chan struct{})}
+	w.tx = &tx{statements{conn: conn}}
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+		return nil, err
+	}
+	go w.loop()
+	return w, nil
+}
+
+// write runs an operation and returns when it is committed: with disk, when it is on the disk itself.
+func (db *DB) write(ctx context.Context, disk bool, do func(ctx context.Context, tx *tx) error) error {
+	if db.writer == nil {
+		return errors.New("the database is open for reading only")
+	}
+	return db.writer.run(ctx, disk, do)
+}
+
+func (w *writer) run(ctx context.Context, disk bool, do func(ctx context.Context, tx *tx) error) error {
+	o := &op{do: do, disk: disk, done: make(chan struct{})}
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return errWriterClosed
+	}
+	w.queue = append(w.queue, o)
+	w.mu.Unlock()
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+	// The operation is carried out whatever becomes of ctx: whoever hangs up must not leave others
+	// guessing whether it was done.
+	<-o.done
+	return unavailable(o.err)
+}
+
+// loop belongs to startWriter and close.
+func (w *writer) loop() {
+	defer close(w.stopped)
+	for range w.kick {
+		w.mu.Lock()
+		ops := w.queue
+		w.queue = nil
+		closed := w.closed
+		w.mu.Unlock()
+		if len(ops) > 0 {
+			w.commit(ops)
+		}
+		if closed {
+			return
+		}
+	}
+}
+
+func (w *writer) commit(ops []*op) {
+	ctx := context.Background()
+	err := w.transact(ctx, ops)
+	if err == nil {
+		w.commits.Add(1)
+	}
+	for _, o := range ops {
+		if err != nil {
+			o.err = err
+		}
+		close(o.done)
+	}
+}
+
+// transact runs the operations in one transaction. An error means that none of them happened.
+func (w *writer) transact(ctx context.Context, ops []*op) error {
+	disk := false
+	for _, o := range ops {
+		disk = disk || o.disk
+	}
+	if err := w.setDisk(ctx, disk); err != nil {
+		return err
+	}
+	if err := w.tx.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	for _, o := range ops {
+		if err := w.runOne(ctx, o, len(ops) == 1); err != nil {
+			return errors.Join(err, w.rollback(ctx))
+		}
+	}
+	if len(ops) == 1 && ops[0].err != nil {
+		return w.rollback(ctx) // the operation's own error is told by itself
+	}
+	if err := w.tx.exec(ctx, "COMMIT"); err != nil {
+		return errors.Join(err, w.rollback(ctx))
+	}
+	return nil
+}
+
+// runOne runs an operation so that its failure leaves no trace. One that is alone needs no savepoint, since
+// the whole transaction is then rolled back.
+func (w *writer) runOne(ctx context.Context, o *op, alone bool) error {
+	if alone {
+		o.err = o.do(ctx, w.tx)
+		return nil
+	}
+	if err := w.tx.exec(ctx, "SAVEPOINT op"); err != nil {
+		return err
+	}
+	if o.err = o.do(ctx, w.tx); o.err != nil {
+		if err := w.tx.exec(ctx, "ROLLBACK TO op"); err != nil {
+			return err
+		}
+	}
+	return w.tx.exec(ctx, "RELEASE op")
+}
+
+// rollback ends a transaction that failed. SQLite may have ended it already, which is no error then.
+func (w *writer) rollback(ctx context.Context) error {
+	_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
+	return nil
+}
+
+func (w *writer) setDisk(ctx context.Context, disk bool) error {
+	if disk == w.disk {
+		return nil
+	}
+	mode := "PRAGMA synchronous = NORMAL"
+	if disk {
+		mode = "PRAGMA synchronous = FULL"
+	}
+	if err := w.tx.exec(ctx, mode); err != nil {
+		return err
+	}
+	w.disk = disk
+	return nil
+}
+
+func (w *writer) close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closed = true
+	w.mu.Unlock()
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+	<-w.stopped
+	return errors.Join(w.tx.close(), w.conn.Close(), w.db.Close())
+}
+
+// tx is the writing transaction, as operations see it.
+type tx struct{ statements }
+
+// statements runs SQL, preparing each text once. The writer's belongs to its goroutine; the readers' is shared.
+type statements struct {
+	conn *sql.Conn
+	db   *sql.DB
+	mu   sync.Mutex
+	all  map[string]*sql.Stmt
+}
+
+func (s *statements) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st := s.all[text]; st != nil {
+		return st, nil
+	}
+	var st *sql.Stmt
+	var err error
+	if s.conn != nil {
+		st, err = s.conn.PrepareContext(ctx, text)
+	} else {
+		st, err = s.db.PrepareContext(ctx, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.all == nil {
+		s.all = map[string]*sql.Stmt{}
+	}
+	s.all[text] = st
+	return st, nil
+}
+
+func (s *statements) exec(ctx context.Context, text string, args ...any) error {
+	_, err := s.execCount(ctx, text, args...)
+	return err
+}
+
+// execCount returns the number of rows that changed.
+func (s *statements) execCount(ctx context.Context, text string, args ...any) (int64, error) {
+	st, err := s.prepare(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+func (s *statements) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	st, err := s.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+func (s *statements) row(ctx context.Context, text string, args ...any) scanner {
+	st, err := s.prepare(ctx, text)
+	if err != nil {
+		return failedRow{err}
+	}
+	return st.QueryRowContext(ctx, args...)
+}
+
+func (s *statements) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, st := range s.all {
+		errs = append(errs, st.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// scanner is a row: *sql.Row or *sql.Rows.
+type scanner interface{ Scan(dest ...any) error }
+
+type failedRow struct{ err error }
+
+func (r failedRow) Scan(...any) error { return r.err }
