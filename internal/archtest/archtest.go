@@ -28,6 +28,8 @@ type Package struct {
 	ImportPath string
 	Imports    []string // direct
 	Deps       []string // direct and indirect
+
+	TestImports, XTestImports []string // of _test.go files, inside and outside of the package
 }
 
 // Rule says what the packages of a pattern may import. Patterns are paths below the module: "." is the root
@@ -64,7 +66,7 @@ func Check(packages []Package, rules []Rule, vendors []Vendor) []string {
 				if s := checkOurs(name, short(imp), rule); s != "" {
 					wrong = append(wrong, s)
 				}
-			case strings.Contains(strings.Split(imp, "/")[0], "."):
+			case foreign(imp):
 				if s := checkVendor(name, imp, vendors); s != "" {
 					wrong = append(wrong, s)
 				}
@@ -91,7 +93,7 @@ func checkOurs(name, imp string, rule Rule) string {
 }
 
 func checkVendor(name, imp string, vendors []Vendor) string {
-	i := slices.IndexFunc(vendors, func(v Vendor) bool { return imp == v.Module || strings.HasPrefix(imp, v.Module+"/") })
+	i := slices.IndexFunc(vendors, func(v Vendor) bool { return below(imp, v.Module) })
 	if i < 0 {
 		return fmt.Sprintf("%s imports %s, a module in no row of the vendor table; add one to internal/archtest/table.go and a line to docs/dependencies.md that says what it replaces", name, imp)
 	}
@@ -102,7 +104,15 @@ func checkVendor(name, imp string, vendors []Vendor) string {
 	return fmt.Sprintf("%s imports %s, but %s is for %s: %s", name, imp, v.Module, strings.Join(v.In, ", "), v.Why)
 }
 
-func ours(imp string) bool { return imp == Module || strings.HasPrefix(imp, Module+"/") }
+func ours(imp string) bool { return below(imp, Module) }
+
+// foreign reports that a path is neither ours nor the standard library's, whose paths have no host.
+func foreign(imp string) bool {
+	host, _, _ := strings.Cut(imp, "/")
+	return strings.Contains(host, ".") && !ours(imp)
+}
+
+func below(imp, module string) bool { return imp == module || strings.HasPrefix(imp, module+"/") }
 
 // short is a path below the module; the root package is ".".
 func short(imp string) string {

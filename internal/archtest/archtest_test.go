@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +35,7 @@ func list(t *testing.T) []Package {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,TestImports,XTestImports,Deps", "./...")
 	cmd.Dir = "../.."
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -55,6 +57,25 @@ func list(t *testing.T) []Package {
 		t.Fatalf("go list found only %d packages", len(packages))
 	}
 	return packages
+}
+
+// The page may be ahead of the code, for a module that is about to be used; never behind.
+func TestEveryModuleInUseIsDefendedInItsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var defended []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` ").FindAllSubmatch(page, -1) {
+		defended = append(defended, string(row[1]))
+	}
+	for _, p := range list(t) {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if foreign(imp) && !slices.ContainsFunc(defended, func(module string) bool { return below(imp, module) }) {
+				t.Errorf("%s imports %s, which docs/dependencies.md does not mention; add a line on what it replaces", short(p.ImportPath), imp)
+			}
+		}
+	}
 }
 
 func TestWrongImportsAreFoundAndExplained(t *testing.T) {

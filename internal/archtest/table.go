@@ -74,7 +74,7 @@ var Vendors = []Vendor{
 	{"github.com/jackc/pgx/v5", []string{"internal/storage/postgres"}, "databases are behind our own interfaces"},
 	{"github.com/pressly/goose/v3", []string{"internal/storage/..."}, "a schema is its backend's own affair"},
 	{"github.com/nats-io", []string{"internal/bus/..."}, "nodes talk through the bus"},
-	{"github.com/google/uuid", []string{"internal/storage/..."}, "ids are made in few places"},
+	{"github.com/google/uuid", []string{".", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads and runs are made"},
 
 	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},
 	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},
