@@ -32,6 +32,7 @@ type Recorder interface {
 	// calls, each as a whole together with what it saves. Record may return before that, and blocks only
 	// when too much is queued; for a Promise it returns when the batch, and so everything before
 	// it, is on disk. The graph fills NS, Node, Step and Task of each envelope; the recorder the rest.
+	// Nodes of a step, and goroutines of a node, call Record at the same time.
 	//
 	// An error means that the run is no longer ours or cannot be written; the graph must stop.
 	Record(ctx context.Context, b Batch) error
@@ -84,7 +85,7 @@ type Checkpoint struct {
 	Versions map[string]int64
 	// Next are the tasks that are due.
 	Next []Task
-	// Joins holds, for edges that wait for several nodes, those that have arrived: "target" → sources.
+	// Joins holds, for edges that wait for several nodes, those that have arrived: "join:a+b:target" → sources.
 	Joins map[string][]string
 	// Metadata is what the run's creator wants to find the checkpoint by, an object or empty.
 	Metadata json.RawMessage
@@ -126,6 +127,9 @@ type Outcome struct {
 	Interrupts []Interrupt  `json:"interrupts,omitempty"` // not answered yet
 	// Resumes are the answers given so far, in the order in which the node asks.
 	Resumes []json.RawMessage `json:"resumes,omitempty"`
+	// ResumedBy is the run that gave the last answer. A run that died after it had given its answer must
+	// not give it again to the next question.
+	ResumedBy string `json:"resumed_by,omitempty"`
 }
 
 // FieldWrite is one write of a field, encoded.

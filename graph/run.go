@@ -1,0 +1,367 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// Durability says when checkpoints are written.
+type Durability string
+
+const (
+	Async Durability = "async" // while the next step runs, in order; the default
+	Sync  Durability = "sync"  // on disk before the next step begins
+	Exit  Durability = "exit"  // only the last one, when the run stops
+)
+
+// Execution is one run of a graph on a thread. The zero value of everything but Input runs in memory alone.
+type Execution struct {
+	Thread string
+	Run    string
+	Config Config
+	// Context is a value for all nodes of this run, as JSON.
+	Context json.RawMessage
+
+	// Input is an object of fields that begins a new turn. Without it, and without Orders, the graph goes on
+	// where its checkpoint stands.
+	Input json.RawMessage
+	// Orders answer a waiting graph, change its state, send it elsewhere.
+	Orders *Orders
+	// From is the checkpoint to start from; the thread's latest if empty.
+	From string
+	// Continue says that this run was begun before and died: it goes on from the last checkpoint that it
+	// saved. Input and Orders count only if it saved none.
+	Continue bool
+
+	// InterruptBefore and InterruptAfter stop the run before or after nodes; "*" means all.
+	InterruptBefore []string
+	InterruptAfter  []string
+	// RecursionLimit bounds the steps of the run; 25 if 0.
+	RecursionLimit int
+	Durability     Durability
+
+	Checkpoints Checkpointer // nil: nothing is loaded or saved
+	Recorder    Recorder     // nil: nothing is told
+	Store       Store
+	Recall      Recall
+}
+
+// Result is how a run stopped.
+type Result struct {
+	// Status is event.Success, or event.Interrupted if nodes are still due.
+	Status event.Status
+	// Values is the state, encoded.
+	Values     map[string]json.RawMessage
+	Interrupts []Interrupt
+	Checkpoint string
+	Next       []string
+}
+
+// DefaultRecursionLimit is how many steps a run may take unless it says otherwise.
+const DefaultRecursionLimit = 25
+
+// Run executes the graph until nothing is due, a node asks a person, a breakpoint is reached, or something fails.
+// An error that a node returned is found in the result with errors.As; it is wrapped in a [NodeError]. If
+// ctx ends, Run waits for the nodes, which must heed it, and returns its cause.
+func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
+	if err := g.Compile(); err != nil {
+		return Result{}, err
+	}
+	if x.RecursionLimit <= 0 {
+		x.RecursionLimit = DefaultRecursionLimit
+	}
+	e := &engine{
+		g: g, x: &session{Execution: x, begun: map[string]int{}},
+		before: slices.Concat(g.before, x.InterruptBefore),
+		after:  slices.Concat(g.after, x.InterruptAfter),
+	}
+	if err := e.begin(ctx); err != nil {
+		return Result{}, err
+	}
+	return e.finish(ctx, e.loop(ctx))
+}
+
+// session is what all engines of a run share.
+type session struct {
+	Execution
+	mu    sync.Mutex
+	begun map[string]int // how often each sub-agent was begun, by namespace
+}
+
+// record writes a batch, and marks an error as one of writing, after which nothing may be written.
+func (x *session) record(ctx context.Context, b Batch) error {
+	if err := x.Recorder.Record(ctx, b); err != nil {
+		return &recordError{err}
+	}
+	return nil
+}
+
+type recordError struct{ err error }
+
+func (e *recordError) Error() string { return "record: " + e.err.Error() }
+func (e *recordError) Unwrap() error { return e.err }
+
+// engine runs one graph in one namespace. A subgraph has an engine of its own, which shares the Execution.
+type engine struct {
+	g    *Graph
+	x    *session
+	ns   string
+	task string // sub-agent for whom it works
+	// meter sums what the sub-agent's turns cost; nil for the root.
+	meter *meter
+
+	before, after []string
+
+	st    state
+	cp    Checkpoint // where the graph stands
+	kept  []Outcome  // what is known of the tasks that are due at cp
+	ran   []string   // nodes whose results led to cp
+	saved bool       // cp is in the store
+	// base is the checkpoint in the store that the next one follows. It differs from cp only where nothing is
+	// saved before the end.
+	base string
+
+	started bool  // a first step was made: breakpoints count from then on
+	steps   int   // made by this run
+	out     Batch // to be recorded next
+	stopped bool  // at a breakpoint or an interrupt
+	open    []Interrupt
+
+	lastMu sync.Mutex
+	last   []Save     // outcomes to keep with a checkpoint that is only saved at the end
+	led    []*taskRun // what led to that checkpoint
+}
+
+func (e *engine) storing() bool { return e.x.Checkpoints != nil && e.x.Recorder != nil }
+
+func (e *engine) envelope(node string, step int, ev event.Event) event.Envelope {
+	return event.Envelope{NS: e.ns, Task: e.task, Node: node, Step: step, Event: ev}
+}
+
+// note adds events to the next batch.
+func (e *engine) note(node string, step int, ev event.Event) {
+	if e.x.Recorder != nil {
+		e.out.Events = append(e.out.Events, e.envelope(node, step, ev))
+	}
+}
+
+func (e *engine) flush(ctx context.Context) error {
+	if len(e.out.Events) == 0 && len(e.out.Save) == 0 {
+		return nil
+	}
+	b := e.out
+	e.out = Batch{}
+	return e.x.record(ctx, b)
+}
+
+// begin finds out where to start.
+func (e *engine) begin(ctx context.Context) error {
+	latest, err := e.load(ctx, "")
+	if err != nil {
+		return err
+	}
+	if e.x.Continue && latest != nil && latest.Run == e.x.Run {
+		// A checkpoint that this run saved after a step: its breakpoints have not been heeded yet. One that only
+		// forked or changed another is where the run began, and it begins past the breakpoint.
+		e.started = latest.Source == event.FromLoop
+		return e.stand(latest)
+	}
+	from := latest
+	if e.x.From != "" && (latest == nil || latest.ID != e.x.From) {
+		if from, err = e.load(ctx, e.x.From); err != nil {
+			return err
+		}
+		if from == nil {
+			return fmt.Errorf("thread %s, checkpoint %s: %w", e.x.Thread, e.x.From, ErrNoCheckpoint)
+		}
+	}
+	switch {
+	case e.x.Orders != nil:
+		return e.obey(ctx, from)
+	case nullToNil(e.x.Input) != nil:
+		if from != nil {
+			err = e.stand(from)
+		} else {
+			e.fresh()
+		}
+		if err != nil {
+			return err
+		}
+		writes, err := e.g.readWrites(e.x.Input)
+		if err != nil {
+			return err
+		}
+		return e.input(ctx, writes)
+	case from == nil:
+		return invalidInput("thread %q has no state to go on from; give an input", e.x.Thread)
+	case from != latest:
+		if err := e.stand(from); err != nil {
+			return err
+		}
+		return e.fork()
+	}
+	return e.stand(from)
+}
+
+// load returns nil for a checkpoint that does not exist.
+func (e *engine) load(ctx context.Context, id string) (*Snapshot, error) {
+	if e.x.Checkpoints == nil {
+		return nil, nil
+	}
+	snap, err := e.x.Checkpoints.Load(ctx, e.x.Thread, e.ns, id)
+	if errors.Is(err, ErrNoCheckpoint) {
+		return nil, nil
+	}
+	return snap, err
+}
+
+// fresh stands before anything happened.
+func (e *engine) fresh() {
+	e.st = newState(e.g)
+	e.cp = Checkpoint{Thread: e.x.Thread, NS: e.ns, Step: -2}
+}
+
+// stand takes a stored checkpoint as where the graph is.
+func (e *engine) stand(snap *Snapshot) error {
+	st, err := loadState(e.g, snap)
+	if err != nil {
+		return err
+	}
+	e.st, e.cp, e.kept, e.saved, e.base = st, snap.Checkpoint, snap.Kept, true, snap.ID
+	for _, o := range snap.Done {
+		e.ran = append(e.ran, o.Node)
+	}
+	return nil
+}
+
+// input begins a turn: a checkpoint that says what the state was before, and one with the input applied.
+// Whatever was due before is given up.
+func (e *engine) input(ctx context.Context, writes []Write) error {
+	e.kept = nil
+	if err := e.save(event.FromInput, []Task{{Node: Start}}, nil, nil); err != nil {
+		return err
+	}
+	start := &taskRun{task: &e.cp.Next[0], node: e.g.start, writes: writes, finished: true}
+	if err := e.choose(ctx, start, e.cp.Step+1); err != nil {
+		return err
+	}
+	e.started = true
+	return e.advance([]*taskRun{start})
+}
+
+// fork makes a copy of an older checkpoint, to run its tasks once more.
+func (e *engine) fork() error {
+	e.kept = nil
+	return e.save(event.FromFork, retask(e.cp.Next), e.cp.Joins, nil)
+}
+
+// retask strips tasks of their ids, to make them due at another checkpoint.
+func retask(tasks []Task) []Task {
+	out := slices.Clone(tasks)
+	for i := range out {
+		out[i].ID = ""
+	}
+	return out
+}
+
+// loop makes steps until the graph stops.
+func (e *engine) loop(ctx context.Context) error {
+	for {
+		if len(e.cp.Next) == 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if e.started && (hits(e.after, e.ran...) || hitsTask(e.before, e.cp.Next)) {
+			e.stopped = true
+			return nil
+		}
+		if e.steps >= e.x.RecursionLimit {
+			return &event.Error{
+				Code: CodeRecursionLimit, Name: "GraphRecursionError",
+				Message: fmt.Sprintf("graph %q made %d steps without coming to an end; raise the recursion limit if it needs more", e.g.name, e.steps),
+			}
+		}
+		e.steps++
+		e.started = true
+		done, err := e.step(ctx)
+		if err != nil || e.stopped {
+			return err
+		}
+		if err := e.advance(done); err != nil {
+			return err
+		}
+	}
+}
+
+func hits(list []string, nodes ...string) bool {
+	return slices.ContainsFunc(nodes, func(n string) bool {
+		return slices.Contains(list, n) || n != Start && slices.Contains(list, "*")
+	})
+}
+
+func hitsTask(list []string, tasks []Task) bool {
+	return len(list) > 0 && slices.ContainsFunc(tasks, func(t Task) bool { return hits(list, t.Node) })
+}
+
+// finish records what is left to record and tells how the run stopped.
+func (e *engine) finish(ctx context.Context, failure error) (Result, error) {
+	var broken *recordError
+	if !errors.As(failure, &broken) {
+		err := e.settle()
+		if err == nil {
+			// A cancelled run keeps the steps that it finished.
+			err = e.flush(context.WithoutCancel(ctx))
+		}
+		if err != nil {
+			return Result{}, errors.Join(failure, err)
+		}
+	}
+	if failure != nil {
+		return Result{}, failure
+	}
+	return e.result()
+}
+
+func (e *engine) result() (Result, error) {
+	values, err := e.st.encode(e.g)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Status: event.Success, Values: values, Checkpoint: e.cp.ID, Interrupts: e.open}
+	if e.stopped {
+		r.Status = event.Interrupted
+		for _, t := range e.cp.Next {
+			if o := outcomeOf(e.kept, t.ID); o == nil || !o.Finished {
+				r.Next = append(r.Next, t.Node)
+			}
+		}
+	}
+	return r, nil
+}
+
+func outcomeOf(kept []Outcome, task string) *Outcome {
+	for i := range kept {
+		if kept[i].Task == task {
+			return &kept[i]
+		}
+	}
+	return nil
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+type noRecall struct{}
+
+func (noRecall) ToolResult(string) (item.ToolResult, bool, bool) {
+	return item.ToolResult{}, false, false
+}

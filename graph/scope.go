@@ -1,0 +1,150 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/turn"
+)
+
+// Scope is what a node sees of its surroundings. It is good for one execution, and safe for use by
+// several goroutines of it.
+type Scope struct {
+	engine *engine
+	task   *Task
+	step   int
+	state  state
+
+	mu      sync.Mutex
+	answers []json.RawMessage // given to this execution's questions
+	asked   int
+}
+
+var _ turn.Emitter = (*Scope)(nil)
+
+// Config is what a run's creator configured, and where the run belongs.
+type Config struct {
+	Thread    string
+	Run       string
+	Assistant string
+	// Configurable and Metadata are objects, or empty.
+	Configurable json.RawMessage
+	Metadata     json.RawMessage
+	Tags         []string
+}
+
+// Config returns the run's configuration.
+func (s *Scope) Config() Config {
+	c := s.engine.x.Config
+	c.Thread, c.Run = s.engine.x.Thread, s.engine.x.Run
+	return c
+}
+
+// Configurable decodes the run's configurable values into a T; the zero value where there are none.
+func Configurable[T any](s *Scope) (T, error) {
+	return decodeAs[T]("configurable", s.engine.x.Config.Configurable)
+}
+
+// Context is the run's context value, as JSON.
+func (s *Scope) Context() json.RawMessage { return s.engine.x.Context }
+
+// ContextAs decodes the run's context value into a T; the zero value where there is none.
+func ContextAs[T any](s *Scope) (T, error) { return decodeAs[T]("context", s.engine.x.Context) }
+
+// Input is what a send handed to this execution; nil where the node reads the state.
+func (s *Scope) Input() json.RawMessage { return s.task.Input }
+
+// InputAs decodes what a send handed over.
+func InputAs[T any](s *Scope) (T, error) { return decodeAs[T]("input of node "+s.task.Node, s.task.Input) }
+
+func decodeAs[T any](what string, raw json.RawMessage) (T, error) {
+	var v T
+	if len(raw) == 0 {
+		return v, nil
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("%s: %w", what, err)
+	}
+	return v, nil
+}
+
+// Store is the long-term memory; nil where the run has none.
+func (s *Scope) Store() Store { return s.engine.x.Store }
+
+// Recall is what earlier attempts of the run left in the journal; never nil.
+func (s *Scope) Recall() Recall {
+	if s.engine.x.Recall == nil {
+		return noRecall{}
+	}
+	return s.engine.x.Recall
+}
+
+// Node is the node's name, Step the number of the step, Execution the id of this execution, which is
+// the same when it is repeated, and NS the namespace of the graph.
+func (s *Scope) Node() string      { return s.task.Node }
+func (s *Scope) Step() int         { return s.step }
+func (s *Scope) Execution() string { return s.task.ID }
+func (s *Scope) NS() string        { return s.engine.ns }
+
+// Task is the sub-agent that the node works for; empty for the run's root task.
+func (s *Scope) Task() string { return s.engine.task }
+
+// Emit writes events into the run's journal.
+func (s *Scope) Emit(ctx context.Context, events ...event.Event) error {
+	return s.record(ctx, events, false)
+}
+
+// Promise writes events and returns when they, and all before them, are on disk.
+func (s *Scope) Promise(ctx context.Context, events ...event.Event) error {
+	return s.record(ctx, events, true)
+}
+
+// Custom writes an event of the node's own making.
+func (s *Scope) Custom(ctx context.Context, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("custom event: %w", err)
+	}
+	return s.Emit(ctx, event.Custom{Data: data})
+}
+
+func (s *Scope) record(ctx context.Context, events []event.Event, promise bool) error {
+	if len(events) == 0 && !promise || s.engine.x.Recorder == nil {
+		return nil
+	}
+	b := Batch{Events: make([]event.Envelope, len(events)), Promise: promise}
+	for i, ev := range events {
+		b.Events[i] = s.engine.envelope(s.task.Node, s.step, ev)
+		s.engine.meter.add(ev)
+	}
+	return s.engine.x.record(ctx, b)
+}
+
+func (s *Scope) lookup(name string) (any, bool) {
+	i, ok := s.engine.g.index[name]
+	if !ok || !s.state[i].set {
+		return nil, false
+	}
+	return s.state[i].value, true
+}
+
+// sentState is the state of a node that was sent an input: the input's own keys and nothing else.
+func sentState(g *Graph, input json.RawMessage) state {
+	st := make(state, len(g.fields))
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(input, &obj) != nil {
+		return st
+	}
+	for i, d := range g.fields {
+		// A payload need not be an object of fields; a key that only happens to be named like one is no error.
+		if raw, ok := obj[d.name]; ok {
+			if v, err := d.decode(raw); err == nil {
+				st[i] = cell{value: v, set: true}
+			}
+		}
+	}
+	return st
+}

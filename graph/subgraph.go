@@ -1,0 +1,255 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// SubgraphOption changes how a subgraph gives its result to the graph above.
+type SubgraphOption func(*subgraphOptions)
+
+type subgraphOptions struct{ onlyNew bool }
+
+// OnlyNew hands a list up without the elements that the subgraph was given. Without it the graph above gets the
+// whole list, as in LangGraph, and a field that appends then holds the old elements twice.
+func OnlyNew(o *subgraphOptions) { o.onlyNew = true }
+
+// Subgraph adds a node that runs another graph. The two share the fields of the same name: the subgraph begins with
+// the values of the graph above and hands its own back when it has ended. It has a namespace of its
+// own, "node:execution", and its own checkpoints there, and goes on from them when the node is repeated.
+func (g *Graph) Subgraph(name string, sub *Graph, opts ...SubgraphOption) *Graph {
+	n := &node{name: name, sub: sub}
+	for _, o := range opts {
+		o(&n.subOpts)
+	}
+	if sub == nil || sub == g {
+		g.wrong("subgraph %q needs another graph", name)
+		n.sub = nil
+	}
+	g.add(n)
+	return g
+}
+
+// descend runs a subgraph as the work of a node.
+func (s *Scope) descend(ctx context.Context, n *node) (Command, error) {
+	e := s.engine.below(n.sub, n.name+":"+s.task.ID)
+	input, err := share(s.engine.g, s.state, n.sub, nil)
+	if err != nil {
+		return Command{}, err
+	}
+	if err := e.enter(ctx, input); err != nil {
+		return Command{}, err
+	}
+	_, err = e.finish(ctx, e.loop(ctx))
+	var up *parentCommand
+	if errors.As(err, &up) {
+		up.cmd.Parent = false
+		return up.cmd, nil
+	}
+	if err != nil {
+		return Command{}, err
+	}
+	if e.stopped {
+		return Command{}, &Interruption{Interrupts: e.open}
+	}
+	var base state
+	if n.subOpts.onlyNew {
+		base = s.state
+	}
+	writes, err := share(n.sub, e.st, s.engine.g, base)
+	return Update(writes...), err
+}
+
+// parentCommand ends a subgraph with a command for the graph above.
+type parentCommand struct{ cmd Command }
+
+func (*parentCommand) Error() string { return "a command for the parent graph" }
+
+// below makes the engine of a graph inside this one.
+func (e *engine) below(g *Graph, part string) *engine {
+	return &engine{g: g, x: e.x, ns: joinNS(e.ns, part), task: e.task, meter: e.meter, before: g.before, after: g.after}
+}
+
+// enter goes on from the namespace's own checkpoint, or begins with the input.
+func (e *engine) enter(ctx context.Context, input []Write) error {
+	snap, err := e.load(ctx, "")
+	if err != nil {
+		return err
+	}
+	if snap == nil {
+		e.fresh()
+		return e.input(ctx, input)
+	}
+	e.started = snap.Run == e.x.Run && snap.Source == event.FromLoop
+	return e.stand(snap)
+}
+
+// share makes updates of one graph's fields from another graph's values. With a base, lists are handed over
+// without what base has of them.
+func share(from *Graph, values state, to *Graph, base state) ([]Write, error) {
+	var out []Write
+	for i, d := range from.fields {
+		at, ok := to.index[d.name]
+		if !ok || !values[i].set {
+			continue
+		}
+		target := to.fields[at]
+		v := values[i].value
+		if target.typ != d.typ {
+			raw, err := d.encode(v)
+			if err != nil {
+				return nil, err
+			}
+			if v, err = target.read(raw); err != nil {
+				return nil, fmt.Errorf("graphs %q and %q share a field of different types: %w", from.name, to.name, err)
+			}
+		}
+		if base != nil && target.list != nil {
+			if tail, ok := target.list.since(v, base[at].value); ok {
+				v = tail
+			}
+		}
+		out = append(out, Write{def: target, value: v})
+	}
+	return out, nil
+}
+
+// Child is a graph that a node runs as a sub-agent.
+type Child struct {
+	// Task is the sub-agent's id, the call id of the tool call that asked for it. It must be unique within the run.
+	Task  string
+	Agent string
+	Title string
+	// Input is an object of the child's fields: a json.RawMessage, a []Write, or what encodes as one.
+	Input any
+}
+
+// Run executes a graph as a sub-agent of this node, in a namespace of its own. All its events carry the child's task id.
+// If it was begun before, by an execution of this node that a crash or an interrupt ended, it goes on from
+// its last checkpoint; if it had ended, its result is returned at once. An [Interruption] must be returned by
+// the node.
+func (s *Scope) Run(ctx context.Context, g *Graph, c Child) (Result, error) {
+	if err := g.Compile(); err != nil {
+		return Result{}, err
+	}
+	raw, err := encodePayload(c.Input)
+	if err != nil {
+		return Result{}, fmt.Errorf("input of sub-agent %q: %w", c.Task, err)
+	}
+	input, err := g.readWrites(raw)
+	if err != nil {
+		return Result{}, err
+	}
+	e := s.engine.below(g, s.task.Node+":"+childID(s.task.ID, c.Task))
+	e.task, e.meter = c.Task, &meter{parent: s.engine.meter}
+	return e.serve(ctx, c, s.engine.task, input)
+}
+
+// serve runs a sub-agent between its TaskStarted and its TaskEnded.
+func (e *engine) serve(ctx context.Context, c Child, parent string, input []Write) (Result, error) {
+	snap, err := e.load(ctx, "")
+	if err != nil {
+		return Result{}, err
+	}
+	if snap != nil && len(snap.Next) == 0 {
+		if err := e.stand(snap); err != nil {
+			return Result{}, err
+		}
+		return e.result()
+	}
+	e.x.mu.Lock()
+	tries := e.x.begun[e.ns] + 1
+	e.x.begun[e.ns] = tries
+	e.x.mu.Unlock()
+	// After a crash the journal has its beginning already: it was written with the first checkpoint.
+	if recovered := snap != nil && snap.Run == e.x.Run && tries == 1; !recovered {
+		started := event.TaskStarted{Parent: parent, CallID: c.Task, Agent: c.Agent, Title: c.Title}
+		if tries > 1 {
+			started.Attempt = tries
+		}
+		e.note("", 0, started)
+	} else if r, ok := e.x.Recall.(UsageRecall); ok {
+		e.meter.usage = r.TaskUsage(c.Task)
+	}
+	if snap == nil {
+		e.fresh()
+		err = e.input(ctx, input)
+	} else {
+		e.started = snap.Run == e.x.Run && snap.Source == event.FromLoop
+		err = e.stand(snap)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	failure := e.loop(ctx)
+	ended := event.TaskEnded{Status: event.Success, Usage: e.meter.sum()}
+	switch {
+	case failure != nil && ctx.Err() != nil:
+		ended.Status = event.Cancelled
+	case failure != nil:
+		ended.Status, ended.Error = event.Failed, ErrorOf(failure)
+	case e.stopped:
+		ended.Status = event.Interrupted
+	}
+	e.note("", 0, ended)
+	r, err := e.finish(ctx, failure)
+	if err == nil && e.stopped {
+		err = &Interruption{Interrupts: e.open}
+	}
+	return r, err
+}
+
+// UsageRecall is a [Recall] that also knows what a sub-agent had used when its process died.
+type UsageRecall interface {
+	TaskUsage(task string) item.Usage
+}
+
+// meter sums what a sub-agent's turns cost, its children's included.
+type meter struct {
+	parent *meter
+	mu     sync.Mutex
+	usage  item.Usage
+}
+
+func (m *meter) add(ev event.Event) {
+	if m == nil {
+		return
+	}
+	var u item.Usage
+	switch ev := ev.(type) {
+	case event.TurnEnded:
+		u = ev.Usage
+	case event.TurnVoided:
+		u = ev.Usage
+	default:
+		return
+	}
+	for ; m != nil; m = m.parent {
+		m.mu.Lock()
+		m.usage = m.usage.Plus(u)
+		m.mu.Unlock()
+	}
+}
+
+func (m *meter) sum() item.Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.usage
+}
+
+// Decode reads a field of a result.
+func Decode[T any](r Result, f Field[T]) (T, error) {
+	var v T
+	raw, ok := r.Values[f.def.name]
+	if !ok {
+		return v, nil
+	}
+	err := json.Unmarshal(raw, &v)
+	return v, err
+}
