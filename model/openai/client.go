@@ -1,0 +1,207 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/eventstream"
+)
+
+// caller is what both wires share: making one call and reading its answer.
+type caller struct {
+	info        model.Info
+	fault       eventstream.Fault
+	first, idle time.Duration
+	textOnly    bool
+}
+
+func newCaller(o Options) caller {
+	c := caller{info: o.info(), textOnly: o.TextOnly}
+	c.fault = eventstream.Fault{Provider: c.info.Provider, Secrets: o.secrets()}
+	c.first, c.idle = o.timeouts()
+	return c
+}
+
+// Describe says which model this is.
+func (c caller) Describe() model.Info { return c.info }
+
+// decoder turns the payloads of one answer into parts.
+type decoder interface {
+	// event reads one payload. It returns true once nothing more will come.
+	event(name string, data []byte, emit func(model.Part) bool) (done bool, err error)
+	// whole reads an answer that was not streamed.
+	whole(data []byte, emit func(model.Part) bool) error
+	// end says that nothing more will come, and why: nil for a clean end. It returns the error that this is.
+	end(cause error, emit func(model.Part) bool) error
+}
+
+// errStopped says that the reader of the parts has had enough.
+var errStopped = errors.New("stopped")
+
+// stream makes the call with post and yields what the decoder makes of the answer.
+func (c caller) stream(ctx context.Context, post func(context.Context, ...option.RequestOption) error, dec decoder, yield func(model.Part, error) bool) {
+	emit := func(p model.Part) bool { return yield(p, nil) }
+	ctx, watch := eventstream.NewWatch(ctx, c.first, c.idle)
+	defer watch.Stop()
+
+	resp, err := c.open(ctx, post)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	defer resp.Body.Close()
+	if err := c.read(ctx, resp, watch, dec, emit); err != nil && err != errStopped {
+		yield(nil, err)
+	}
+}
+
+// open makes the call and returns its answer if that is one.
+func (c caller) open(ctx context.Context, post func(context.Context, ...option.RequestOption) error) (*http.Response, error) {
+	var resp *http.Response
+	err := post(ctx, option.WithResponseBodyInto(&resp))
+	// The SDK says less about a status than the answer does, and nothing if its body is not JSON.
+	if resp != nil && resp.StatusCode >= http.StatusMultipleChoices {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+		_ = resp.Body.Close()
+		fault := c.fault.Status(resp.StatusCode, resp.Header, body)
+		fault.Err = err
+		return nil, fault
+	}
+	if err != nil {
+		return nil, c.fault.Err(ctx, err)
+	}
+	if resp == nil || resp.Body == nil {
+		return nil, c.fault.Broken("no answer came", nil)
+	}
+	return resp, nil
+}
+
+// maxErrorBody is as much of an error's body as is read.
+const maxErrorBody = 1 << 20
+
+// boundErrors keeps the SDK, which reads the whole body of an error, from reading for ever.
+func boundErrors(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	resp, err := next(req)
+	if err == nil && resp.StatusCode >= http.StatusBadRequest {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxErrorBody), resp.Body}
+	}
+	return resp, err
+}
+
+// read finds out how the answer is framed and reads it to its end.
+func (c caller) read(ctx context.Context, resp *http.Response, watch *eventstream.Watch, dec decoder, emit func(model.Part) bool) error {
+	body := bufio.NewReaderSize(watch.Body(resp.Body), 16<<10)
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	var next func() (string, []byte, error)
+	switch {
+	case kind == "application/x-ndjson":
+		lines := eventstream.NewLines(body)
+		next = func() (string, []byte, error) { data, err := lines.Next(); return "", data, err }
+	case startsWithObject(body):
+		return c.readWhole(ctx, body, dec, emit)
+	default:
+		events := eventstream.NewReader(body)
+		next = func() (string, []byte, error) { e, err := events.Next(); return e.Name, e.Data, err }
+	}
+	stopped := false
+	emitOrStop := func(p model.Part) bool {
+		if !stopped && !emit(p) {
+			stopped = true
+		}
+		return !stopped
+	}
+	for {
+		name, data, err := next()
+		if err != nil {
+			cause := err
+			if err == io.EOF {
+				cause = nil
+			} else if cause = c.fault.Err(ctx, err); ctxOver(cause) {
+				return cause
+			}
+			if err := dec.end(cause, emitOrStop); err != nil {
+				return err
+			}
+			return nil
+		}
+		watch.Event()
+		done, err := dec.event(name, data, emitOrStop)
+		if stopped {
+			return errStopped
+		}
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+// ctxOver reports that the caller cancelled: then there is no answer, complete or not.
+func ctxOver(err error) bool {
+	var fault *model.Error
+	return !errors.As(err, &fault)
+}
+
+// startsWithObject reports that the body is one JSON object, as it is where a server does not stream, or
+// reports an error with a status of 200.
+func startsWithObject(body *bufio.Reader) bool {
+	for {
+		b, err := body.ReadByte()
+		if err != nil {
+			return false // whoever reads on gets the same error
+		}
+		if b == '\n' || b == '\r' || b == ' ' || b == '\t' {
+			continue
+		}
+		_ = body.UnreadByte()
+		return b == '{'
+	}
+}
+
+func (c caller) readWhole(ctx context.Context, body io.Reader, dec decoder, emit func(model.Part) bool) error {
+	data, err := io.ReadAll(io.LimitReader(body, eventstream.MaxSize+1))
+	switch {
+	case err != nil:
+		return c.fault.Err(ctx, err)
+	case len(data) > eventstream.MaxSize:
+		return c.fault.Broken(eventstream.ErrTooLarge.Error(), eventstream.ErrTooLarge)
+	}
+	return dec.whole(data, emit)
+}
+
+// decode reads a payload into v. A field of an unexpected type is left out; what is no JSON is an error.
+func (c caller) decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	var mismatch *json.UnmarshalTypeError
+	if err == nil || errors.As(err, &mismatch) {
+		return nil
+	}
+	return c.fault.Broken("a piece of the answer is not JSON: "+err.Error(), err)
+}
+
+// extraFields are the fields of an Extra as the SDK merges them: null leaves a field out.
+func extraFields(extra map[string]json.RawMessage) map[string]any {
+	fields := make(map[string]any, len(extra)+1)
+	for k, v := range extra {
+		if v = bytes.TrimSpace(v); len(v) == 0 || string(v) == "null" {
+			fields[k] = param.Omit
+		} else {
+			fields[k] = v
+		}
+	}
+	fields["stream"] = true
+	return fields
+}

@@ -1,0 +1,139 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/tributary-ai/tributary/item"
+)
+
+// dataURL splits a data URL into its type and its bytes in base64.
+func dataURL(u string) (mime, data string, ok bool) {
+	rest, ok := strings.CutPrefix(u, "data:")
+	if !ok {
+		return "", "", false
+	}
+	head, data, ok := strings.Cut(rest, ",")
+	if !ok {
+		return "", "", false
+	}
+	mime, encoding, _ := strings.Cut(head, ";")
+	if !strings.HasSuffix(encoding, "base64") {
+		plain, err := url.PathUnescape(data)
+		if err != nil {
+			return "", "", false
+		}
+		data = base64.StdEncoding.EncodeToString([]byte(plain))
+	}
+	return cmp.Or(mime, "text/plain"), data, true
+}
+
+// inlineText returns the text of a file that is one and is given with its bytes: models read it best as text.
+func inlineText(b item.Block) (string, bool) {
+	mime, data, ok := dataURL(b.URL)
+	mime = cmp.Or(b.MIME, mime)
+	if !ok || !strings.HasPrefix(mime, "text/") && mime != "application/json" {
+		return "", false
+	}
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || !item.ValidText(string(raw)) {
+		return "", false
+	}
+	return fmt.Sprintf("<file name=%q>\n%s\n</file>", cmp.Or(b.Name, "file"), raw), true
+}
+
+// mention stands for a block that cannot be sent.
+func mention(b item.Block) string {
+	where := b.URL
+	if strings.HasPrefix(where, "data:") {
+		where = mimeOf(where)
+	}
+	what := string(b.Type)
+	if b.Type == item.ForeignBlock {
+		var part struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(b.Foreign, &part) // an unnamed part is mentioned without a name
+		what = cmp.Or(part.Type, "content")
+	}
+	return "[" + strings.Join(strings.Fields(what+" "+b.Name+" "+where), " ") + ", not shown]"
+}
+
+// schemaObject decodes a JSON schema; the empty one of a tool takes no arguments.
+func schemaObject(raw json.RawMessage) (map[string]any, error) {
+	if isNull(raw) {
+		return map[string]any{"type": "object", "properties": map[string]any{}}, nil
+	}
+	var m map[string]any
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// strictable reports that a schema has the form that strict mode demands: every object closed, and every
+// property required. For other schemas strict mode is an error.
+func strictable(schema any) bool {
+	m, ok := schema.(map[string]any)
+	if !ok {
+		return true
+	}
+	if props, ok := m["properties"].(map[string]any); ok || m["type"] == "object" {
+		if m["additionalProperties"] != false {
+			return false
+		}
+		required, _ := m["required"].([]any)
+		if len(required) != len(props) {
+			return false
+		}
+	}
+	for _, key := range []string{"properties", "$defs", "definitions"} {
+		children, _ := m[key].(map[string]any)
+		for _, child := range children {
+			if !strictable(child) {
+				return false
+			}
+		}
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		children, _ := m[key].([]any)
+		for _, child := range children {
+			if !strictable(child) {
+				return false
+			}
+		}
+	}
+	return strictable(m["items"])
+}
+
+// callArguments are what is sent back of a call's arguments. Servers parse them, so what is no JSON object
+// goes into one; the tool's result has told the model what was wrong with it.
+func callArguments(s string) string {
+	t := strings.TrimSpace(s)
+	switch {
+	case t == "":
+		return "{}"
+	case t[0] == '{' && json.Valid([]byte(t)):
+		return s
+	}
+	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": s})
+	if err != nil {
+		return "{}"
+	}
+	return string(wrapped)
+}
+
+// ownReasoning returns what of a message's reasoning this provider made.
+func ownReasoning(m item.Message, provider string) []item.Reasoning {
+	var own []item.Reasoning
+	for _, r := range m.Reasoning {
+		if r.Provider == provider {
+			own = append(own, r)
+		}
+	}
+	return own
+}

@@ -1,0 +1,198 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/openai/openai-go/v3/azure"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/eventstream"
+)
+
+// Key is an API key. It prints as ***; make one with [Secret].
+type Key = eventstream.Key
+
+// Secret makes a Key.
+func Secret(key string) Key { return eventstream.NewKey(key) }
+
+// Options say which model to call and how. Only Model is needed; the zero values of the others talk to
+// OpenAI without a key, which suits servers on the own machine once BaseURL is set.
+//
+// The environment is not read: OPENAI_API_KEY must not travel to another provider by accident.
+type Options struct {
+	// Model is the provider's name of the model; on Azure, of the deployment.
+	Model string
+	Key   Key
+	// BaseURL is that of the API, with its version ("https://api.deepseek.com/v1"). Empty: OpenAI's. On
+	// Azure, the resource's endpoint.
+	BaseURL string
+	// Provider names the one behind BaseURL in errors and descriptions, decides whose reasoning may be sent
+	// back, and which habits to expect. Empty: recognised by the host, or else the host itself.
+	Provider string
+
+	// AzureVersion, where set, makes BaseURL an Azure endpoint that is called with this API version. Then
+	// AzureCredential may take the place of Key.
+	AzureVersion    string
+	AzureCredential azcore.TokenCredential
+
+	// HTTPClient is used for all calls; nil: one without any time-out, since FirstTimeout and IdleTimeout
+	// know better when an answer is late.
+	HTTPClient *http.Client
+	Headers    map[string]string // sent with every call; their values are treated as secrets
+
+	// FirstTimeout limits the wait for an answer to begin, IdleTimeout that for its next piece. Zero: five
+	// and three minutes, since models think for long; negative: no limit.
+	FirstTimeout time.Duration
+	IdleTimeout  time.Duration
+
+	// Extra is merged into each request object before the request's own Extra. A null removes a field.
+	Extra map[string]json.RawMessage
+
+	ContextWindow int  // tokens; only described
+	Thinking      bool // can be asked to think; only described
+	TextOnly      bool // takes neither images nor files
+
+	// Request holds further options of the SDK, applied last.
+	Request []option.RequestOption
+}
+
+const (
+	defaultFirst = 5 * time.Minute
+	defaultIdle  = 3 * time.Minute
+)
+
+// Names of providers whose habits differ from OpenAI's in what they want to be sent.
+const (
+	providerOpenAI     = "openai"
+	providerAzure      = "azure"
+	providerDeepSeek   = "deepseek"
+	providerOpenRouter = "openrouter"
+	providerQwen       = "qwen"
+	providerKimi       = "kimi"
+)
+
+// hosts recognises providers by the end of their host name.
+var hosts = []struct{ suffix, provider string }{
+	{"openai.com", providerOpenAI},
+	{"openai.azure.com", providerAzure},
+	{"cognitiveservices.azure.com", providerAzure},
+	{"deepseek.com", providerDeepSeek},
+	{"openrouter.ai", providerOpenRouter},
+	{"aliyuncs.com", providerQwen},
+	{"moonshot.cn", providerKimi},
+	{"moonshot.ai", providerKimi},
+	{"groq.com", "groq"},
+	{"x.ai", "xai"},
+	{"mistral.ai", "mistral"},
+	{"together.xyz", "together"},
+	{"fireworks.ai", "fireworks"},
+	{"googleapis.com", "gemini"},
+}
+
+func (o Options) provider() string {
+	switch {
+	case o.Provider != "":
+		return o.Provider
+	case o.AzureVersion != "":
+		return providerAzure
+	case o.BaseURL == "":
+		return providerOpenAI
+	}
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Hostname() == "" {
+		return "openai-compatible"
+	}
+	host := strings.ToLower(u.Hostname())
+	for _, h := range hosts {
+		if host == h.suffix || strings.HasSuffix(host, "."+h.suffix) {
+			return h.provider
+		}
+	}
+	return u.Host
+}
+
+func (o Options) info() model.Info {
+	return model.Info{
+		Provider: o.provider(), Model: o.Model, ContextWindow: o.ContextWindow, Thinking: o.Thinking, Vision: !o.TextOnly,
+	}
+}
+
+// secrets are all values that must not show in a message.
+func (o Options) secrets() []Key {
+	keys := []Key{o.Key}
+	for _, v := range o.Headers {
+		keys = append(keys, Secret(v), Secret(strings.TrimPrefix(v, "Bearer ")))
+	}
+	if u, err := url.Parse(o.BaseURL); err == nil {
+		if pw, ok := u.User.Password(); ok {
+			keys = append(keys, Secret(pw))
+		}
+		for _, vs := range u.Query() {
+			for _, v := range vs {
+				keys = append(keys, Secret(v))
+			}
+		}
+	}
+	return slices.DeleteFunc(keys, Key.IsZero)
+}
+
+// requestOptions tell the SDK where to send and how to prove who sends.
+func (o Options) requestOptions() []option.RequestOption {
+	client := o.HTTPClient
+	if client == nil {
+		client = &http.Client{}
+	}
+	opts := []option.RequestOption{
+		option.WithHTTPClient(client),
+		option.WithMaxRetries(0),
+		option.WithHeader("Accept", "text/event-stream"),
+		option.WithMiddleware(boundErrors),
+	}
+	switch {
+	case o.AzureVersion != "":
+		opts = append(opts, azure.WithEndpoint(o.BaseURL, o.AzureVersion))
+		if o.AzureCredential != nil {
+			opts = append(opts, azure.WithTokenCredential(o.AzureCredential))
+		} else {
+			opts = append(opts, azure.WithAPIKey(o.Key.Reveal()))
+		}
+	default:
+		opts = append(opts, option.WithBaseURL(cmp.Or(o.BaseURL, "https://api.openai.com/v1/")))
+		if !o.Key.IsZero() {
+			opts = append(opts, option.WithAPIKey(o.Key.Reveal()))
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(o.Headers)) {
+		opts = append(opts, option.WithHeader(k, o.Headers[k]))
+	}
+	return append(opts, o.Request...)
+}
+
+func (o Options) timeouts() (first, idle time.Duration) {
+	return cmp.Or(o.FirstTimeout, defaultFirst), cmp.Or(o.IdleTimeout, defaultIdle)
+}
+
+// extra joins what the options and the request want added. A request's word wins.
+func (o Options) extra(req model.Request) map[string]json.RawMessage {
+	all := maps.Clone(o.Extra)
+	if all == nil {
+		return req.Extra
+	}
+	maps.Copy(all, req.Extra)
+	return all
+}
+
+// withoutSecrets is what a model keeps: whoever prints it must not see what the SDK was told in confidence.
+func (o Options) withoutSecrets() Options {
+	o.Key, o.Headers, o.BaseURL, o.AzureCredential, o.Request = Key{}, nil, "", nil, nil
+	return o
+}

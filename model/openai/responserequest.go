@@ -1,0 +1,246 @@
+package openai
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model"
+)
+
+// params puts a request into the words of the Responses API.
+func (m *ResponsesModel) params(req model.Request) (responses.ResponseNewParams, error) {
+	p := responses.ResponseNewParams{Model: m.opts.Model}
+	if len(req.Stop) > 0 {
+		return p, m.fault.BadRequest("the Responses API has no stop sequences; use Chat Completions for them")
+	}
+	if m.original() {
+		p.Store = param.NewOpt(false)
+	}
+	if req.System != "" {
+		p.Instructions = param.NewOpt(req.System)
+	}
+	if req.MaxTokens > 0 {
+		p.MaxOutputTokens = param.NewOpt(int64(req.MaxTokens))
+	}
+	if req.Temp != nil {
+		p.Temperature = param.NewOpt(*req.Temp)
+	}
+	switch {
+	case req.User == "":
+	case m.info.Provider == providerOpenAI:
+		p.SafetyIdentifier = param.NewOpt(req.User)
+	default:
+		p.User = param.NewOpt(req.User)
+	}
+	if req.Thinking.On {
+		p.Reasoning = shared.ReasoningParam{Effort: shared.ReasoningEffort(req.Thinking.Effort), Summary: shared.ReasoningSummaryAuto}
+	}
+	if m.original() && (req.Thinking.On || alwaysThinks(m.opts.Model)) {
+		p.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+	}
+	if err := m.format(&p, req); err != nil {
+		return p, err
+	}
+	if err := m.tools(&p, req); err != nil {
+		return p, err
+	}
+	for _, msg := range req.Messages {
+		p.Input.OfInputItemList = append(p.Input.OfInputItemList, m.items(msg)...)
+	}
+	p.SetExtraFields(extraFields(m.opts.extra(req)))
+	return p, nil
+}
+
+// alwaysThinks recognises OpenAI's reasoning models by name. Others refuse to be asked for encrypted
+// reasoning, and these lose their thread between calls of tools without it.
+func alwaysThinks(name string) bool {
+	name = strings.ToLower(name)
+	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6", "codex"} {
+		if strings.HasPrefix(name, prefix) {
+			return !strings.Contains(name, "-chat")
+		}
+	}
+	return false
+}
+
+func (m *ResponsesModel) format(p *responses.ResponseNewParams, req model.Request) error {
+	if isNull(req.Schema) {
+		return nil
+	}
+	schema, err := schemaObject(req.Schema)
+	if err != nil {
+		return m.fault.BadRequest("the schema of the answer is not a JSON object")
+	}
+	p.Text.Format.OfJSONSchema = &responses.ResponseFormatTextJSONSchemaConfigParam{
+		Name: cmp.Or(req.SchemaName, "answer"), Schema: schema, Strict: param.NewOpt(strictable(schema)),
+	}
+	return nil
+}
+
+func (m *ResponsesModel) tools(p *responses.ResponseNewParams, req model.Request) error {
+	for _, t := range req.Tools {
+		schema, err := schemaObject(t.Schema)
+		if err != nil {
+			return m.fault.BadRequest("the schema of tool " + t.Name + " is not a JSON object")
+		}
+		// Strict is the default here, and an error for schemas with optional properties.
+		f := &responses.FunctionToolParam{Name: t.Name, Parameters: schema, Strict: param.NewOpt(false)}
+		if t.Description != "" {
+			f.Description = param.NewOpt(t.Description)
+		}
+		p.Tools = append(p.Tools, responses.ToolUnionParam{OfFunction: f})
+	}
+	switch {
+	case len(req.Tools) == 0 || req.Choice == "":
+	case req.Choice == "auto" || req.Choice == "none" || req.Choice == "required":
+		p.ToolChoice.OfToolChoiceMode = param.NewOpt(responses.ToolChoiceOptions(req.Choice))
+	default:
+		p.ToolChoice.OfFunctionTool = &responses.ToolChoiceFunctionParam{Name: req.Choice}
+	}
+	return nil
+}
+
+// items are the input items that a message is on this wire.
+func (m *ResponsesModel) items(msg item.Message) []responses.ResponseInputItemUnionParam {
+	switch msg.Role {
+	case item.System:
+		return []responses.ResponseInputItemUnionParam{easy(responses.EasyInputMessageRoleSystem, m.content(msg.Content))}
+	case item.User:
+		return []responses.ResponseInputItemUnionParam{easy(responses.EasyInputMessageRoleUser, m.content(msg.Content))}
+	case item.Tool:
+		return []responses.ResponseInputItemUnionParam{m.result(msg)}
+	case item.Assistant:
+		return m.assistant(msg)
+	case item.Remove:
+	}
+	return nil
+}
+
+// easy makes a message of content; a single text is sent as a string.
+func easy(role responses.EasyInputMessageRole, content responses.ResponseInputMessageContentListParam) responses.ResponseInputItemUnionParam {
+	if len(content) == 1 && content[0].OfInputText != nil {
+		return responses.ResponseInputItemParamOfMessage(content[0].OfInputText.Text, role)
+	}
+	return responses.ResponseInputItemParamOfMessage(content, role)
+}
+
+func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputItemUnionParam {
+	var out []responses.ResponseInputItemUnionParam
+	for _, r := range ownReasoning(msg, m.info.Provider) {
+		if it, ok := m.reasoning(r); ok {
+			out = append(out, responses.ResponseInputItemUnionParam{OfReasoning: it})
+		}
+	}
+	var b strings.Builder
+	for _, bl := range msg.Content {
+		if bl.Type == item.TextBlock {
+			b.WriteString(bl.Text)
+		} else {
+			b.WriteString(mention(bl))
+		}
+	}
+	if b.Len() > 0 {
+		out = append(out, responses.ResponseInputItemParamOfMessage(b.String(), responses.EasyInputMessageRoleAssistant))
+	}
+	for _, c := range msg.ToolCalls {
+		out = append(out, responses.ResponseInputItemParamOfFunctionCall(callArguments(c.Arguments), c.CallID, c.Name))
+	}
+	return out
+}
+
+// reasoning gives an item back. OpenAI takes only what it encrypted, since it stores nothing for us; others
+// take the text.
+func (m *ResponsesModel) reasoning(r item.Reasoning) (*responses.ResponseReasoningItemParam, bool) {
+	it := &responses.ResponseReasoningItemParam{ID: r.ID, Summary: []responses.ResponseReasoningItemSummaryParam{}}
+	if r.Encrypted != "" {
+		it.EncryptedContent = param.NewOpt(r.Encrypted)
+		for _, b := range r.Summary {
+			it.Summary = append(it.Summary, responses.ResponseReasoningItemSummaryParam{Text: b.Text})
+		}
+		return it, true
+	}
+	if m.original() || len(r.Summary) == 0 {
+		return nil, false
+	}
+	for _, b := range r.Summary {
+		it.Content = append(it.Content, responses.ResponseReasoningItemContentParam{Text: b.Text})
+	}
+	return it, true
+}
+
+func (m *ResponsesModel) content(blocks []item.Block) responses.ResponseInputMessageContentListParam {
+	out := make(responses.ResponseInputMessageContentListParam, 0, len(blocks))
+	for _, b := range blocks {
+		out = append(out, m.part(b))
+	}
+	return out
+}
+
+func (m *ResponsesModel) part(b item.Block) responses.ResponseInputContentUnionParam {
+	if s, ok := m.asText(b); ok {
+		return responses.ResponseInputContentParamOfInputText(s)
+	}
+	if b.Type == item.ImageBlock {
+		p := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetail(cmp.Or(imageDetail(b), "auto")))
+		p.OfInputImage.ImageURL = param.NewOpt(b.URL)
+		return p
+	}
+	f := &responses.ResponseInputFileParam{Filename: param.NewOpt(cmp.Or(b.Name, "file"))}
+	if strings.HasPrefix(b.URL, "data:") {
+		f.FileData = param.NewOpt(b.URL)
+	} else {
+		f.FileURL = param.NewOpt(b.URL)
+		f.Filename = param.Opt[string]{} // only with the bytes
+	}
+	return responses.ResponseInputContentUnionParam{OfInputFile: f}
+}
+
+// asText returns the text that stands for a block, if it is sent as such.
+func (m *ResponsesModel) asText(b item.Block) (string, bool) {
+	switch b.Type {
+	case item.TextBlock:
+		return b.Text, true
+	case item.ImageBlock, item.FileBlock:
+		if s, ok := inlineText(b); ok {
+			return s, true
+		}
+		if !m.textOnly {
+			return "", false
+		}
+	case item.ForeignBlock:
+	}
+	return mention(b), true
+}
+
+// result is the output of a call, which may hold images and files on this wire.
+func (m *ResponsesModel) result(msg item.Message) responses.ResponseInputItemUnionParam {
+	var list responses.ResponseFunctionCallOutputItemListParam
+	var b strings.Builder
+	rich := false
+	for _, bl := range msg.Content {
+		p := m.part(bl)
+		switch {
+		case p.OfInputText != nil:
+			b.WriteString(p.OfInputText.Text)
+			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputText: &responses.ResponseInputTextContentParam{Text: p.OfInputText.Text}})
+		case p.OfInputImage != nil:
+			rich = true
+			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{ImageURL: p.OfInputImage.ImageURL, Detail: responses.ResponseInputImageContentDetail(p.OfInputImage.Detail)}})
+		case p.OfInputFile != nil:
+			rich = true
+			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputFile: &responses.ResponseInputFileContentParam{FileData: p.OfInputFile.FileData, FileURL: p.OfInputFile.FileURL, Filename: p.OfInputFile.Filename}})
+		}
+	}
+	out := &responses.ResponseInputItemFunctionCallOutputParam{CallID: param.NewOpt(msg.CallID)}
+	if rich {
+		out.Output.OfResponseFunctionCallOutputItemArray = list
+	} else {
+		out.Output.OfString = param.NewOpt(b.String())
+	}
+	return responses.ResponseInputItemUnionParam{OfFunctionCallOutput: out}
+}
