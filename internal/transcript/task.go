@@ -55,9 +55,11 @@ type Item struct {
 
 	// Blocks are a reasoning's summaries, a message's content, what people see of a tool result.
 	Blocks []Block
-	// Task is the sub-agent that a tool result contains, and Items are its items, in place of Blocks.
+	// Task is the sub-agent that a tool result contains. In place of Blocks, Items are its items and Tasks
+	// its children that no tool result contains.
 	Task  string
 	Items []Item
+	Tasks []Task
 
 	// Value is the whole item as ItemEnded said it, with what only models need; nil before.
 	Value item.Item
@@ -113,12 +115,19 @@ func (f *Fold) snapshot(t *task) Task {
 	s.Teams = append([]Team(nil), s.Teams...)
 	s.Warnings = append([]event.Warned(nil), s.Warnings...)
 	s.Items = f.itemsOf(t)
+	s.Tasks = f.loose(t)
+	return s
+}
+
+// loose is the picture of the children that no tool result contains.
+func (f *Fold) loose(t *task) []Task {
+	var out []Task
 	for _, c := range t.children {
 		if t.results[c.head.ID] == nil {
-			s.Tasks = append(s.Tasks, f.snapshot(c))
+			out = append(out, f.snapshot(c))
 		}
 	}
-	return s
+	return out
 }
 
 // itemsOf is the picture of a task's items.
@@ -130,7 +139,7 @@ func (f *Fold) itemsOf(t *task) []Item {
 		}
 		it := e.snapshot()
 		if child := f.contained(e); child != nil {
-			it.Blocks, it.Task, it.Items = nil, child.head.ID, f.itemsOf(child)
+			it.Blocks, it.Task, it.Items, it.Tasks = nil, child.head.ID, f.itemsOf(child), f.loose(child)
 		}
 		out = append(out, it)
 	}

@@ -12,6 +12,7 @@ package transcripttest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -32,9 +33,26 @@ type Size struct {
 // Large is the size that the laws are shown for: sub-agents four deep, twenty beside each other.
 var Large = Size{Depth: 4, Width: 20, Turns: 3, Budget: 40, Fragment: 6}
 
+// Journal is the events of a run from first to last.
+type Journal []event.Envelope
+
+// GoString is what rapid shows of a run that breaks a test: a line for each event, and not too many.
+func (j Journal) GoString() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d events", len(j))
+	for i, env := range j {
+		if i == 100 {
+			b.WriteString("\n\t…")
+			break
+		}
+		fmt.Fprintf(&b, "\n\t%d %s %s %.120v", env.Seq, env.Task, env.Event.Kind(), env.Event)
+	}
+	return b.String()
+}
+
 // Runs draws runs up to a size.
-func Runs(most Size) *rapid.Generator[[]event.Envelope] {
-	return rapid.Custom(func(t *rapid.T) []event.Envelope {
+func Runs(most Size) *rapid.Generator[Journal] {
+	return rapid.Custom(func(t *rapid.T) Journal {
 		return Run(rapid.Uint64().Draw(t, "seed"), Size{
 			Depth:    rapid.IntRange(0, most.Depth).Draw(t, "depth"),
 			Width:    rapid.IntRange(0, most.Width).Draw(t, "width"),
@@ -46,7 +64,7 @@ func Runs(most Size) *rapid.Generator[[]event.Envelope] {
 }
 
 // Run makes the run of a seed and a size; the same ones give the same run.
-func Run(seed uint64, size Size) []event.Envelope {
+func Run(seed uint64, size Size) Journal {
 	g := &generator{rand: rand.New(rand.NewPCG(seed, 0)), size: size, budget: size.Budget}
 	s := append(script{{"", event.RunStarted{Graph: "agent", Attempt: 1}}}, g.body("", 0)...)
 	switch g.rand.IntN(6) {
@@ -77,7 +95,7 @@ type step struct {
 type script []step
 
 // journal gives each step its place, and fills in the usage that ends repeat.
-func (s script) journal(run string) []event.Envelope {
+func (s script) journal(run string) Journal {
 	parent := map[string]string{}
 	sum := map[string]item.Usage{}
 	spend := func(task string, u item.Usage) {
@@ -88,7 +106,7 @@ func (s script) journal(run string) []event.Envelope {
 		sum[""] = sum[""].Plus(u)
 	}
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	out := make([]event.Envelope, len(s))
+	out := make(Journal, len(s))
 	for i, st := range s {
 		switch e := st.ev.(type) {
 		case event.TaskStarted:

@@ -1,0 +1,116 @@
+package task
+
+import (
+	"github.com/tributary-ai/tributary/internal/transcript"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// Object is the folded object of a task, as GET /tasks/{id} answers it. The run's id is the root task's.
+func Object(run string, t transcript.Task) []byte {
+	return appendTask(nil, run, &t)
+}
+
+func appendTask(dst []byte, run string, t *transcript.Task) []byte {
+	dst = append(dst, `{"task_id":`...)
+	if t.ID == "" {
+		dst = appendString(dst, run)
+	} else {
+		dst = appendString(dst, t.ID)
+		parent := t.Parent
+		if parent == "" {
+			parent = run
+		}
+		dst = appendField(dst, "parent_task_id", parent)
+	}
+	dst = appendField(dst, "status", life(t.Status))
+	dst = appendOptional(dst, "agent", t.Agent)
+	dst = appendOptional(dst, "title", t.Title)
+	if t.Attempt > 1 {
+		dst = appendInt(dst, "attempt", t.Attempt)
+	}
+	dst = appendOptional(dst, "cause", t.Cause)
+	dst = appendTime(dst, "created_at", t.StartedAt)
+	dst = appendKey(dst, "output")
+	dst = appendItems(dst, run, t.Items, "")
+	if t.Status != "" {
+		dst = appendEnd(dst, t)
+	}
+	dst = appendTasks(dst, run, t.Tasks)
+	if len(t.Interrupts) > 0 {
+		dst = append(dst, `,"interrupts":[`...)
+		for i := range t.Interrupts {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendInterrupt(dst, &t.Interrupts[i])
+		}
+		dst = append(dst, ']')
+	}
+	if len(t.Plans) > 0 {
+		plans := make([]planObject, len(t.Plans))
+		for i, p := range t.Plans {
+			plans[i] = plan(p)
+		}
+		dst = appendValue(dst, "plans", plans)
+	}
+	if len(t.Teams) > 0 {
+		teams := make([]teamObject, len(t.Teams))
+		for i, tm := range t.Teams {
+			teams[i] = team(tm.TeamFormed)
+			if tm.Outcome != "" {
+				teams[i].Outcome, teams[i].Reason = life(tm.Outcome), tm.Reason
+			}
+		}
+		dst = appendValue(dst, "teams", teams)
+	}
+	if len(t.Warnings) > 0 {
+		dst = appendValue(dst, "warnings", t.Warnings)
+	}
+	return append(dst, '}')
+}
+
+// appendTasks writes the children that no tool result contains.
+func appendTasks(dst []byte, run string, tasks []transcript.Task) []byte {
+	if len(tasks) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"tasks":[`...)
+	for i := range tasks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendTask(dst, run, &tasks[i])
+	}
+	return append(dst, ']')
+}
+
+// appendEnd writes what a terminal frame says beside the status.
+func appendEnd(dst []byte, t *transcript.Task) []byte {
+	dst = appendOptional(dst, "reason", t.Reason)
+	if t.Error != nil {
+		dst = appendValue(dst, "error", t.Error)
+	}
+	if !t.Usage.IsZero() {
+		dst = appendValue(dst, "usage", t.Usage)
+	}
+	return appendTime(dst, "ended_at", t.EndedAt)
+}
+
+// appendItems writes a task's output; inside a container each item also says whose it is.
+func appendItems(dst []byte, run string, items []transcript.Item, task string) []byte {
+	dst = append(dst, '[')
+	for i := range items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		it := &items[i]
+		dst = appendItem(dst, it)
+		if it.Task != "" {
+			dst = appendKey(dst, listOf(item.TypeToolResult))
+			dst = appendItems(dst, run, it.Items, it.Task)
+			dst = appendTasks(dst, run, it.Tasks)
+		}
+		dst = append(appendOptional(dst, "task_id", task), '}')
+	}
+	return append(dst, ']')
+}

@@ -1,0 +1,281 @@
+package task
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/transcript"
+	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// Projector writes a run's events as frames of this wire. Its memory grows with the items of a run and not with
+// their text. An event that does not fit what came before gives no frame; package transcript reports it.
+type Projector struct {
+	next    uint64 // sequence number of the next frame
+	attempt int    // of the run
+	tasks   map[string]*task
+	entries map[entryKey]*entry
+	turns   map[string]*turn
+
+	env *event.Envelope // while Project runs
+	dst []wire.Frame
+	buf []byte // of the frame being written
+}
+
+var _ wire.Projector = (*Projector)(nil)
+
+type entryKey struct{ task, item string }
+
+type task struct {
+	id       string // on the wire
+	key      string // in envelopes
+	parent   *task
+	children []*task
+	entries  []*entry
+	results  map[string]*entry // the tool result that stands for each call
+	turns    []*turn
+	items    int // that began, void ones too
+	attempt  int
+	open     bool
+	usage    item.Usage
+}
+
+type entry struct {
+	task  *task
+	turn  *turn
+	id    string
+	index int
+	typ   item.Type
+	call  string
+	since int // the attempt of the run
+	role  item.Role
+	open  bool
+	void  bool
+	// blocks are those that were announced.
+	blocks []block
+}
+
+type block struct {
+	typ  item.BlockType
+	ref  int
+	open bool
+}
+
+type turn struct {
+	task    *task
+	attempt int
+	open    bool
+	entries []*entry
+}
+
+// New returns a projector for the events of one run, from the first.
+func New() *Projector {
+	return &Projector{
+		attempt: 1,
+		tasks:   map[string]*task{},
+		entries: map[entryKey]*entry{},
+		turns:   map[string]*turn{},
+	}
+}
+
+// Project appends the frames of the next event.
+func (p *Projector) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame, error) {
+	p.env, p.dst = env, dst
+	if len(p.tasks) == 0 {
+		p.add(&task{id: env.Run})
+	}
+	err := event.Visit(env.Event, (*visitor)(p))
+	dst = p.dst
+	p.env, p.dst = nil, nil // what the caller owns is not kept
+	return dst, err
+}
+
+// begin starts a frame of a task; end finishes it.
+func (p *Projector) begin(typ string, t *task) {
+	p.buf = append(p.buf[:0], `{"type":"`...)
+	p.buf = append(p.buf, typ...)
+	p.buf = append(p.buf, `","task_id":`...)
+	p.buf = appendString(p.buf, t.id)
+	p.buf = append(p.buf, `,"sequence_number":`...)
+	p.buf = strconv.AppendUint(p.buf, p.next, 10)
+}
+
+func (p *Projector) end() {
+	p.buf = append(p.buf, '}')
+	p.dst = append(p.dst, wire.Frame{ID: strconv.FormatUint(p.next, 10), Data: bytes.Clone(p.buf)})
+	p.next++
+}
+
+// beginIn starts a frame about something inside an item.
+func (p *Projector) beginIn(typ string, e *entry) {
+	p.begin(typ, e.task)
+	p.buf = appendField(p.buf, "item_id", e.id)
+	p.buf = appendInt(p.buf, "output_index", e.index)
+}
+
+// beginBlock starts a frame about a block. A reasoning's blocks are its summaries and have words of their own.
+func (p *Projector) beginBlock(e *entry, at int, typ item.BlockType, verb string) {
+	index := "block_index"
+	name := "task." + string(typ) + "." + verb
+	if e.typ == item.TypeReasoning {
+		index = "summary_index"
+		name = "task.reasoning_summary_item." + verb
+	}
+	p.beginIn(name, e)
+	p.buf = appendInt(p.buf, index, at)
+}
+
+func (p *Projector) block(e *entry, at int, b *item.Block, open bool, verb string) {
+	p.beginBlock(e, at, b.Type, verb)
+	p.buf = appendBlock(appendKey(p.buf, "item"), b, open)
+	p.end()
+}
+
+func (p *Projector) item(e *entry, it *transcript.Item, typ string) {
+	p.begin(typ, e.task)
+	p.buf = appendInt(p.buf, "output_index", e.index)
+	p.buf = append(appendItem(appendKey(p.buf, "item"), it), '}')
+	p.end()
+}
+
+// shell is an item as far as it is known before its end.
+func (e *entry) shell() transcript.Item {
+	it := transcript.Item{ID: e.id, Type: e.typ, Status: item.InProgress, CallID: e.call, Role: e.role}
+	if e.turn != nil {
+		it.Attempt = e.turn.attempt
+	}
+	return it
+}
+
+// reset says that an item is void.
+func (p *Projector) reset(e *entry, attempt int, cause string) {
+	if e.void {
+		return
+	}
+	e.drop()
+	p.beginIn("task.output_item.reset", e)
+	p.buf = appendInt(p.buf, "attempt", attempt)
+	p.buf = appendOptional(p.buf, "cause", cause)
+	p.end()
+}
+
+func (e *entry) drop() {
+	e.void = true
+	if e.task.results[e.call] == e {
+		delete(e.task.results, e.call)
+	}
+}
+
+func (p *Projector) add(t *task) {
+	t.results = map[string]*entry{}
+	t.open = true
+	p.tasks[t.key] = t
+	if t.parent != nil {
+		t.parent.children = append(t.parent.children, t)
+	}
+}
+
+// current is the task of the event. One that nobody announced is announced here.
+func (p *Projector) current() *task {
+	t := p.tasks[p.env.Task]
+	if t == nil {
+		t = &task{id: p.env.Task, key: p.env.Task, parent: p.tasks[""], attempt: 1}
+		p.add(t)
+		p.created(t, event.TaskStarted{})
+	}
+	return t
+}
+
+func (p *Projector) created(t *task, e event.TaskStarted) {
+	p.begin("task.created", t)
+	if t.parent != nil {
+		p.buf = appendField(p.buf, "parent_task_id", t.parent.id)
+	}
+	p.buf = appendOptional(p.buf, "agent", e.Agent)
+	p.buf = appendOptional(p.buf, "title", e.Title)
+	if t.attempt > 1 {
+		p.buf = appendInt(p.buf, "attempt", t.attempt)
+	}
+	p.buf = appendTime(p.buf, "created_at", p.env.At)
+	p.end()
+	p.begin("task.working", t)
+	p.end()
+}
+
+// entry is the open item that an event speaks of, or nil.
+func (p *Projector) entry(id string) *entry {
+	e := p.entries[entryKey{p.env.Task, id}]
+	if e == nil || e.void || !e.open {
+		return nil
+	}
+	return e
+}
+
+// openBlock is the item of a delta, if the delta has a place in it.
+func (p *Projector) openBlock(id string, at int, typ item.BlockType) *entry {
+	e := p.entry(id)
+	if e == nil || at < 0 || at >= len(e.blocks) || !e.blocks[at].open || e.blocks[at].typ != typ {
+		return nil
+	}
+	return e
+}
+
+// contained is the sub-agent that a tool result contains, or nil.
+func (p *Projector) contained(e *entry) *task {
+	if e.typ != item.TypeToolResult || e.task.results[e.call] != e {
+		return nil
+	}
+	if child := p.tasks[e.call]; child != nil && child.parent == e.task {
+		return child
+	}
+	return nil
+}
+
+// ended writes the end of a task, after that of all that is open below it.
+func (p *Projector) ended(t *task, status event.Status, said transcript.Task) {
+	for i := len(t.children) - 1; i >= 0; i-- {
+		if c := t.children[i]; c.open {
+			p.ended(c, status, transcript.Task{})
+		}
+	}
+	for _, e := range t.entries {
+		if e.open && !e.void {
+			e.open = false
+			p.cutOff(e)
+		}
+	}
+	for _, tu := range t.turns {
+		tu.open = false
+	}
+	t.open = false
+	said.Usage, said.EndedAt = t.usage, p.env.At
+	p.begin("task."+life(status), t)
+	p.buf = appendEnd(p.buf, &said)
+	p.end()
+}
+
+// cutOff says that an item stays as it is: its fields are merged, so the fewest are sent.
+func (p *Projector) cutOff(e *entry) {
+	p.begin("task.output_item.done", e.task)
+	p.buf = appendInt(p.buf, "output_index", e.index)
+	p.buf = append(p.buf, `,"item":{"type":`...)
+	p.buf = appendString(p.buf, string(e.typ))
+	p.buf = appendField(p.buf, "id", e.id)
+	p.buf = append(appendField(p.buf, "status", string(item.Incomplete)), '}')
+	p.end()
+}
+
+// restart forgets what an earlier attempt of a task left.
+func (p *Projector) restart(t *task) {
+	for _, e := range t.entries {
+		e.drop()
+	}
+	for _, c := range t.children {
+		p.restart(c)
+		c.open = false
+		delete(p.tasks, c.key)
+	}
+	t.children, t.entries, t.items = nil, nil, 0
+}

@@ -1,0 +1,264 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/transcript"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// The append functions write into a buffer in the manner of strconv, because most frames are one short delta
+// and reflection would cost more than all the rest.
+
+func appendField(dst []byte, key, value string) []byte {
+	return appendString(appendKey(dst, key), value)
+}
+
+func appendOptional(dst []byte, key, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	return appendField(dst, key, value)
+}
+
+func appendInt(dst []byte, key string, n int) []byte {
+	return strconv.AppendInt(appendKey(dst, key), int64(n), 10)
+}
+
+func appendTime(dst []byte, key string, at time.Time) []byte {
+	if at.IsZero() {
+		return dst
+	}
+	dst = append(appendKey(dst, key), '"')
+	return append(at.UTC().AppendFormat(dst, time.RFC3339Nano), '"')
+}
+
+func appendKey(dst []byte, key string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, key...)
+	return append(dst, '"', ':')
+}
+
+// appendValue writes what comes seldom with encoding/json. The values are ours and always encode, but for raw
+// JSON from outside, which appendRaw is for.
+func appendValue(dst []byte, key string, v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		data = []byte("null")
+	}
+	return append(appendKey(dst, key), data...)
+}
+
+// appendRaw writes foreign JSON on one line; what is no JSON becomes null.
+func appendRaw(dst []byte, key string, raw json.RawMessage) []byte {
+	dst = appendKey(dst, key)
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return append(dst, "null"...)
+	}
+	return append(dst, b.Bytes()...)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString writes a JSON string. Bytes that are not UTF-8 become U+FFFD; U+2028 and U+2029 are escaped,
+// since some SSE readers take them for line ends.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		size := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(s[i:]); r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
+				i += size
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			switch r {
+			case '\u2028':
+				dst = append(dst, `\u2028`...)
+			case '\u2029':
+				dst = append(dst, `\u2029`...)
+			default:
+				dst = append(dst, `\ufffd`...)
+			}
+		} else {
+			dst = append(dst, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				dst = append(dst, '\\', c)
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			default:
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+			}
+		}
+		i += size
+		start = i
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// appendBlock writes a block of the user's view. While it grows, its annotations are kept back.
+func appendBlock(dst []byte, b *item.Block, open bool) []byte {
+	dst = append(dst, `{"type":`...)
+	dst = appendString(dst, string(b.Type))
+	if b.Type == item.TextBlock || b.Text != "" {
+		dst = appendField(dst, "text", b.Text)
+	}
+	if b.Type == item.ImageBlock {
+		dst = append(dst, `,"image_url":{"url":`...)
+		dst = append(appendString(dst, b.URL), '}')
+	} else {
+		dst = appendOptional(dst, "url", b.URL)
+	}
+	dst = appendOptional(dst, "mime_type", b.MIME)
+	dst = appendOptional(dst, "name", b.Name)
+	if b.Foreign != nil {
+		dst = appendRaw(dst, "foreign", b.Foreign)
+	}
+	if b.Ref != 0 {
+		dst = appendInt(dst, "id", b.Ref)
+	}
+	if len(b.Annotations) > 0 && !open {
+		dst = append(dst, `,"annotations":[`...)
+		for i, a := range b.Annotations {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, `{"type":`...)
+			dst = appendString(dst, string(a.Type))
+			if a.Ref != 0 {
+				dst = appendInt(dst, "reference_id", a.Ref)
+			}
+			dst = appendInt(dst, "start_index", a.Start)
+			dst = appendInt(dst, "end_index", a.End)
+			dst = appendOptional(dst, "url", a.URL)
+			dst = appendOptional(dst, "title", a.Title)
+			dst = append(appendOptional(dst, "quote", a.Quote), '}')
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
+}
+
+// appendItem writes an item without the closing brace. A result that contains a sub-agent gets no list here.
+func appendItem(dst []byte, it *transcript.Item) []byte {
+	dst = append(dst, `{"type":`...)
+	dst = appendString(dst, string(it.Type))
+	dst = appendField(dst, "id", it.ID)
+	dst = appendField(dst, "status", string(it.Status))
+	if it.Attempt > 1 {
+		dst = appendInt(dst, "attempt", it.Attempt)
+	}
+	switch it.Type {
+	case item.TypeReasoning:
+	case item.TypeToolCall:
+		dst = appendField(dst, "call_id", it.CallID)
+		dst = appendField(dst, "name", it.Name)
+		return appendField(dst, "arguments", it.Arguments)
+	case item.TypeToolResult:
+		dst = appendField(dst, "call_id", it.CallID)
+		dst = appendOptional(dst, "name", it.Name)
+		if it.Failed {
+			dst = append(dst, `,"is_error":true`...)
+		}
+		if it.Task != "" {
+			return dst
+		}
+	case item.TypeMessage:
+		dst = appendField(dst, "role", string(it.Role))
+	}
+	dst = append(appendKey(dst, listOf(it.Type)), '[')
+	for i := range it.Blocks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendBlock(dst, &it.Blocks[i].Block, it.Blocks[i].Open)
+	}
+	return append(dst, ']')
+}
+
+// listOf names the list of blocks of an item.
+func listOf(t item.Type) string {
+	if t == item.TypeReasoning {
+		return "summary"
+	}
+	return "block_list"
+}
+
+// life is the word for how a task stands.
+func life(s event.Status) string {
+	switch s {
+	case event.Success:
+		return "completed"
+	case event.Interrupted:
+		return "input_required"
+	case event.Cancelled:
+		return "canceled"
+	case event.TimedOut:
+		return "expired"
+	case event.Failed:
+		return "failed"
+	}
+	return "working"
+}
+
+// The objects of seldom frames, also found in the folded object.
+
+type planObject struct {
+	ID    string           `json:"id"`
+	Team  string           `json:"team_id,omitempty"`
+	Title string           `json:"title,omitempty"`
+	Steps []event.PlanStep `json:"steps"`
+}
+
+func plan(e event.PlanUpdated) planObject {
+	if e.Steps == nil {
+		e.Steps = []event.PlanStep{}
+	}
+	return planObject{e.Plan, e.Team, e.Title, e.Steps}
+}
+
+type teamObject struct {
+	ID      string         `json:"id"`
+	Title   string         `json:"title,omitempty"`
+	Lead    string         `json:"lead,omitempty"`
+	Members []event.Member `json:"members"`
+	Outcome string         `json:"outcome,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+}
+
+func team(e event.TeamFormed) teamObject {
+	if e.Members == nil {
+		e.Members = []event.Member{}
+	}
+	return teamObject{ID: e.Team, Title: e.Title, Lead: e.Lead, Members: e.Members}
+}
+
+func appendInterrupt(dst []byte, e *event.InterruptRaised) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = appendString(dst, e.ID)
+	dst = appendOptional(dst, "ask", string(e.Ask))
+	dst = appendRaw(dst, "value", e.Value)
+	if len(e.Options) > 0 {
+		dst = appendValue(dst, "options", e.Options)
+	}
+	return append(dst, '}')
+}
