@@ -9,7 +9,9 @@ import (
 )
 
 // advance applies what the tasks of a step wrote, in the order of the tasks, and goes to the next checkpoint.
-func (e *engine) advance(done []*taskRun) error {
+func (e *engine) advance(done []*taskRun) error { return e.advanceAs(event.FromLoop, done) }
+
+func (e *engine) advanceAs(source event.Source, done []*taskRun) error {
 	if err := e.oneWriter(done); err != nil {
 		return err
 	}
@@ -23,7 +25,7 @@ func (e *engine) advance(done []*taskRun) error {
 	}
 	e.st = st
 	next, joins := e.successors(done)
-	return e.save(event.FromLoop, next, joins, done)
+	return e.save(source, next, joins, done)
 }
 
 // oneWriter refuses two writes of a last-value field in one step.

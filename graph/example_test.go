@@ -14,7 +14,7 @@ func Example() {
 
 	g := graph.New("research", topic, notes)
 	g.Node("plan", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
-		return graph.Update(notes.Add("planned " + topic.Get(s))).Send("look", "source").Send("look", "mouth"), nil
+		return graph.Update(notes.Add("planned "+topic.Get(s))).Send("look", "source").Send("look", "mouth"), nil
 	})
 	g.Node("look", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 		where, err := graph.InputAs[string](s)

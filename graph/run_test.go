@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tributary-ai/tributary/event"
@@ -107,6 +108,22 @@ func (s *story) latest() *graph.Snapshot {
 		s.t.Fatal(err)
 	}
 	return snap
+}
+
+// counter counts what nodes do, at the same time.
+type counter struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counter) add(name string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[name]++
+	return c.n[name]
 }
 
 func equal[T any](t *testing.T, what string, got, want T) {
@@ -210,9 +227,19 @@ func TestNodesOfAStepRunTogetherAndAreAppliedByName(t *testing.T) {
 	g := graph.New("parallel", notes)
 	// Each of the three waits for the one after it, so that they finish in the opposite order of their names.
 	b, c := make(chan struct{}), make(chan struct{})
-	g.Node("a", func(context.Context, *graph.Scope) (graph.Command, error) { <-b; return graph.Update(notes.Add("a")), nil })
-	g.Node("b", func(context.Context, *graph.Scope) (graph.Command, error) { <-c; close(b); return graph.Update(notes.Add("b")), nil })
-	g.Node("c", func(context.Context, *graph.Scope) (graph.Command, error) { close(c); return graph.Update(notes.Add("c")), nil })
+	g.Node("a", func(context.Context, *graph.Scope) (graph.Command, error) {
+		<-b
+		return graph.Update(notes.Add("a")), nil
+	})
+	g.Node("b", func(context.Context, *graph.Scope) (graph.Command, error) {
+		<-c
+		close(b)
+		return graph.Update(notes.Add("b")), nil
+	})
+	g.Node("c", func(context.Context, *graph.Scope) (graph.Command, error) {
+		close(c)
+		return graph.Update(notes.Add("c")), nil
+	})
 	g.Node("end", noting("end"))
 	g.Edge(graph.Start, "c").Edge(graph.Start, "b").Edge(graph.Start, "a")
 	g.Edge("a", "end").Edge("b", "end").Edge("c", "end")

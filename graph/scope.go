@@ -58,7 +58,9 @@ func ContextAs[T any](s *Scope) (T, error) { return decodeAs[T]("context", s.eng
 func (s *Scope) Input() json.RawMessage { return s.task.Input }
 
 // InputAs decodes what a send handed over.
-func InputAs[T any](s *Scope) (T, error) { return decodeAs[T]("input of node "+s.task.Node, s.task.Input) }
+func InputAs[T any](s *Scope) (T, error) {
+	return decodeAs[T]("input of node "+s.task.Node, s.task.Input)
+}
 
 func decodeAs[T any](what string, raw json.RawMessage) (T, error) {
 	var v T
