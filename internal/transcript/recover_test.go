@@ -135,3 +135,27 @@ func TestTasksPlansTeamsAndQuestions(t *testing.T) {
 		t.Errorf("children %+v", root.Tasks)
 	}
 }
+
+// An expert is tried again under the same id: what it and its helpers said is gone, what it cost is not.
+func TestTaskThatStartsOverBeginsEmpty(t *testing.T) {
+	usage := item.Usage{OutputTokens: 3}
+	f := fold(t, journal(
+		at{"", event.RunStarted{}},
+		at{"x", event.TaskStarted{Agent: "Ada"}},
+		at{"y", event.TaskStarted{Parent: "x", Agent: "Bob"}},
+		at{"y", event.TurnStarted{Turn: "t1"}},
+		at{"y", event.ItemStarted{Item: "m1", Turn: "t1", Type: item.TypeMessage}},
+		at{"y", event.ItemEnded{Item: item.AssistantText("m1", "first try"), Status: item.Completed}},
+		at{"y", event.TurnEnded{Turn: "t1", Usage: usage}},
+		at{"y", event.TaskEnded{Status: event.Success, Usage: usage}},
+		at{"x", event.TaskEnded{Status: event.Failed, Usage: usage, Error: &event.Error{Code: "empty", Message: "no answer"}}},
+		at{"x", event.TaskStarted{Agent: "Ada", Attempt: 2}},
+	))
+	x, _ := f.Task("x")
+	if len(x.Items) != 0 || len(x.Tasks) != 0 || x.Status != "" || x.Error != nil || x.Attempt != 2 || x.Usage != usage {
+		t.Errorf("got %+v", x)
+	}
+	if _, ok := f.Task("y"); ok {
+		t.Error("the helper of the first attempt is still there")
+	}
+}

@@ -158,7 +158,7 @@ func (g *generator) subAgent(parent string, call item.ToolCall, depth int) scrip
 		}
 		s = append(s, step{id, started})
 		body := g.body(id, depth)
-		status = pick(g, event.Success, event.Success, event.Success, event.Failed, event.Cancelled)
+		status = pick(g, event.Success, event.Success, event.Failed, event.Failed, event.Cancelled)
 		if status != event.Success {
 			body = g.cut(body, id, g.chance(30))
 		}
@@ -168,7 +168,7 @@ func (g *generator) subAgent(parent string, call item.ToolCall, depth int) scrip
 			ended.Error = &event.Error{Code: "model_unavailable", Message: "nobody answers"}
 		}
 		s = append(s, step{id, ended})
-		if status != event.Failed || attempt == 2 || g.chance(50) {
+		if status != event.Failed || attempt == 3 || g.chance(30) {
 			break
 		}
 	}
