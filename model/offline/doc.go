@@ -1,0 +1,17 @@
+// Package offline is the built-in model: a small program that answers without a network, so that a fresh
+// installation has something to talk to and tests have something to run against.
+//
+// It is not a language model and never pretends to be one. It counts, calculates with two numbers, greets, and
+// says what it is when asked. Offered a tool named "search", it looks a question up and answers with sentences
+// that it quotes, word for word, from the passages that came back, each with its [^n] mark. What it cannot
+// do it says.
+//
+// # Laws
+//
+//   - The same request gives the same parts, always, on every machine.
+//   - Every quotation is a stretch of the passage whose number follows it. Nothing is cited that was not in a
+//     search result of this conversation, and nothing outside quotation marks claims a fact about the world.
+//   - Text arrives in the tokens of a real vocabulary (o200k), and usage counts them. A token that ends inside a
+//     rune is held back until the rune is whole, so that every piece is valid UTF-8.
+//   - It keeps nothing between calls: what it knows of earlier turns it reads from the request.
+package offline

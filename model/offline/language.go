@@ -1,0 +1,158 @@
+package offline
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// chinese reports that a text is to be answered in Chinese: it has Han characters, and no kana.
+func chinese(text string) bool {
+	han := false
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			return false
+		case unicode.Is(unicode.Han, r):
+			han = true
+		}
+	}
+	return han
+}
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// stopWords carry no content: a document is not about them.
+var stopWords = set(`
+a an the this that these those there here it its they them their he she his her him we us our you your i me my mine
+is are was were be been being am do does did doing done have has had having can could will would shall should may might must
+and or but nor not no if then else than so as at by for from in into of off on onto out over per to under until up upon via with within without
+what which who whom whose when where why how whether much many more most some any all each every both few other another such same own only just also too very
+about above after again against before below between during through while because since though although
+please tell explain describe show give find look search know want need like say says said mean means work works let make get got goes go
+hello hi hey thanks thank ok okay yes yeah
+`)
+
+// hanStop are the Chinese words that a question is made of. Longer ones come first.
+var hanStop = regexp.MustCompile(`请问一下|请告诉我|告诉我|请问|请你|什么样|为什么|是什么|什么是|什么叫|什么|怎么样|怎样|怎么|如何|哪些|哪个|哪里|是否|能否|可以|介绍一下|介绍|解释一下|解释|说明|一下|一个|这个|那个|以及|还有|关于|多少|吗|呢|吧|啊|的|了|是|和|与|或|请|在|有|会|能|我|你|他|它|们|这|那|把|被|就|都|也|及`)
+
+// words splits a text at everything that is neither a letter nor a digit. Han characters are kept apart from
+// other letters.
+func words(text string) []string {
+	var out []string
+	var b strings.Builder
+	lastHan := false
+	flush := func() {
+		if b.Len() > 0 {
+			out = append(out, b.String())
+			b.Reset()
+		}
+	}
+	for _, r := range text {
+		han := unicode.Is(unicode.Han, r)
+		inner := r == '_' || r == '\'' || r == '’'
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && !(inner && b.Len() > 0 && !lastHan) {
+			flush()
+			continue
+		}
+		if han != lastHan {
+			flush()
+		}
+		lastHan = han
+		b.WriteRune(r)
+	}
+	flush()
+	for i, w := range out {
+		out[i] = strings.Trim(w, "'’_")
+	}
+	return out
+}
+
+// content returns the words of a question that say what it is about, each once, in order.
+func content(question string) []string {
+	var out []string
+	seen := map[string]bool{}
+	add := func(w string) {
+		if key := stem(w); w != "" && !seen[key] {
+			seen[key] = true
+			out = append(out, w)
+		}
+	}
+	for _, w := range words(question) {
+		if chinese(w) {
+			for part := range strings.FieldsSeq(hanStop.ReplaceAllString(w, " ")) {
+				add(part)
+			}
+			continue
+		}
+		lower := strings.ToLower(w)
+		lower, _, _ = strings.Cut(strings.ReplaceAll(lower, "’", "'"), "'") // what's, agent's
+		if !stopWords[lower] {
+			add(strings.TrimSuffix(strings.ReplaceAll(w, "’", "'"), "'s"))
+		}
+	}
+	return out
+}
+
+// stem makes the forms of an English word alike: resume, resumes, resumed, resuming. It is crude, and meant only
+// for telling whether two words are one.
+func stem(w string) string {
+	w = strings.ToLower(w)
+	if len(w) <= 3 || !isASCII(w) {
+		return w
+	}
+	switch {
+	case strings.HasSuffix(w, "ies") && len(w) > 4:
+		return w[:len(w)-3] + "i"
+	case strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
+		return w
+	}
+	for _, suffix := range []string{"ing", "ed", "es", "s", "e"} {
+		if strings.HasSuffix(w, suffix) && len(w)-len(suffix) >= 3 {
+			w = w[:len(w)-len(suffix)]
+			break
+		}
+	}
+	if n := len(w); n > 3 && w[n-1] == w[n-2] && w[n-1] != 'l' && w[n-1] != 's' { // stopped, stop
+		w = w[:n-1]
+	}
+	if strings.HasSuffix(w, "y") {
+		w = w[:len(w)-1] + "i"
+	}
+	return w
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// keys are what two texts share if they speak of the same thing: stems of words, and pairs of neighbouring Han
+// characters.
+func keys(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range words(text) {
+		if !chinese(w) {
+			out[stem(w)] = true
+			continue
+		}
+		r := []rune(w)
+		if len(r) == 1 {
+			out[w] = true
+		}
+		for i := range len(r) - 1 {
+			out[string(r[i:i+2])] = true
+		}
+	}
+	return out
+}

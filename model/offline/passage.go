@@ -1,0 +1,148 @@
+package offline
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tributary-ai/tributary/item"
+)
+
+// passage is something a tool found that can be quoted.
+type passage struct {
+	ref    int    // its number in the reference pool; 0 if it has none
+	source string // where it stands, as the tool says
+	text   string
+}
+
+const (
+	itemOpen   = "<referencable-item>"
+	itemClose  = "</referencable-item>"
+	sourceMark = "Source: "
+)
+
+// passages reads a tool result as models see it: groups between the marks of the reference pool, numbered
+// blocks, and blocks that name their source. Everything else is loose text.
+func passages(blocks []item.Block) (found []passage, loose string) {
+	var open *passage
+	var rest []string
+	for _, b := range blocks {
+		if b.Type != item.TextBlock {
+			continue
+		}
+		if open == nil && !strings.Contains(b.Text, itemOpen) && (b.Ref > 0 || strings.HasPrefix(b.Text, sourceMark)) {
+			found = append(found, passage{ref: b.Ref, text: b.Text})
+			continue
+		}
+		for line := range strings.SplitSeq(b.Text, "\n") {
+			switch trimmed := strings.TrimSpace(line); {
+			case trimmed == itemOpen:
+				open = &passage{}
+			case trimmed == itemClose && open != nil:
+				found = append(found, *open)
+				open = nil
+			case open == nil:
+				rest = append(rest, line)
+			case open.ref == 0 && open.text == "" && strings.HasPrefix(trimmed, "ID:"):
+				open.ref, _ = strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(trimmed, "ID:")))
+			default:
+				open.text += line + "\n"
+			}
+		}
+	}
+	if open != nil {
+		found = append(found, *open)
+	}
+	for i := range found {
+		found[i] = found[i].sourced()
+	}
+	return found, strings.TrimSpace(strings.Join(rest, "\n"))
+}
+
+// sourced takes the first line off that says where the passage stands.
+func (p passage) sourced() passage {
+	p.text = strings.TrimSpace(p.text)
+	if rest, ok := strings.CutPrefix(p.text, sourceMark); ok {
+		p.source, p.text, _ = strings.Cut(rest, "\n")
+		p.text = strings.TrimSpace(p.text)
+	}
+	return p
+}
+
+// sentences are the stretches of a passage that can be quoted on their own: sentences of prose and of list
+// items. Each is a substring of the passage.
+func sentences(text string) []string {
+	var out []string
+	fenced := false
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			fenced = !fenced
+			continue
+		}
+		if fenced || line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "<") {
+			continue
+		}
+		out = append(out, splitSentences(withoutMarker(line))...)
+	}
+	return out
+}
+
+// withoutMarker drops the bullet, number or angle bracket that a line of Markdown begins with.
+func withoutMarker(line string) string {
+	for {
+		before := line
+		for _, marker := range []string{"- ", "* ", "+ ", "> "} {
+			line = strings.TrimPrefix(line, marker)
+		}
+		digits := strings.TrimLeft(line, "0123456789")
+		if len(digits) < len(line) && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") ")) {
+			line = digits[2:]
+		}
+		if line = strings.TrimSpace(line); line == before {
+			return line
+		}
+	}
+}
+
+// abbreviations end with a full stop that ends no sentence.
+var abbreviations = set("e.g. i.e. etc. vs. cf. no. approx. fig. dr. mr. mrs. ms. st.")
+
+// splitSentences cuts after a full stop, a question or an exclamation mark that is followed by space and
+// something other than a small letter, and after the Chinese marks, which need no space.
+func splitSentences(line string) []string {
+	var out []string
+	start := 0
+	r := []rune(line)
+	take := func(end int) {
+		if s := strings.TrimSpace(string(r[start:end])); s != "" {
+			out = append(out, s)
+		}
+		start = end
+	}
+	for i := 0; i < len(r); i++ {
+		switch r[i] {
+		case '。', '！', '？':
+			end := i + 1
+			for end < len(r) && strings.ContainsRune("”’）」』)", r[end]) {
+				end++
+			}
+			take(end)
+			i = end - 1
+		case '.', '!', '?':
+			end := i + 1
+			for end < len(r) && strings.ContainsRune(`"')*_`+"`", r[end]) {
+				end++
+			}
+			if end == len(r) || r[end] != ' ' || end+1 < len(r) && r[end+1] >= 'a' && r[end+1] <= 'z' {
+				continue
+			}
+			if fields := strings.Fields(string(r[start : i+1])); len(fields) > 0 && abbreviations[strings.ToLower(strings.TrimLeft(fields[len(fields)-1], "(*_"))] {
+				continue
+			}
+			take(end)
+			i = end - 1
+		}
+	}
+	take(len(r))
+	return out
+}
