@@ -108,28 +108,21 @@ func TestBothAnswersAtOnce(t *testing.T) {
 
 func TestAnswersThatNobodyAskedForAreRefused(t *testing.T) {
 	s := begin(t, votesGraph(&counter{}))
-	for name, resume := range map[string]string{
-		"empty thread": `"x"`,
-		"unknown id":   `{"0123456789abcdef0123456789abcdef":"A"}`,
-	} {
-		if name == "unknown id" {
-			s.input(`{}`)
-		}
+	refused := func(what, resume string) {
+		t.Helper()
 		_, err := s.try(graph.Execution{Orders: &graph.Orders{Resume: json.RawMessage(resume)}})
 		if !errors.Is(err, graph.ErrNotPending) {
-			t.Errorf("%s: got %v, want ErrNotPending", name, err)
+			t.Errorf("%s: got %v, want ErrNotPending", what, err)
 		}
 	}
+	refused("empty thread", `"x"`)
 	r := s.input(`{}`)
+	refused("unknown id", `{"0123456789abcdef0123456789abcdef":"A"}`)
 	id := r.Interrupts[0].ID
 	s.resume(`{"` + id + `":"A"}`)
-	if _, err := s.try(graph.Execution{Orders: &graph.Orders{Resume: json.RawMessage(`{"` + id + `":"A"}`)}}); !errors.Is(err, graph.ErrNotPending) {
-		t.Errorf("second answer to the same question: got %v, want ErrNotPending", err)
-	}
+	refused("second answer to the same question", `{"`+id+`":"A"}`)
 	s.resume(`"B"`)
-	if _, err := s.try(graph.Execution{Orders: &graph.Orders{Resume: json.RawMessage(`"C"`)}}); !errors.Is(err, graph.ErrNotPending) {
-		t.Errorf("answer after the end: got %v, want ErrNotPending", err)
-	}
+	refused("answer after the end", `"C"`)
 }
 
 func TestNthQuestionGetsNthAnswer(t *testing.T) {
