@@ -239,5 +239,9 @@ func (m *Model) callError(ctx context.Context, err error) error {
 		}
 		return m.fault.Status(api.StatusCode, header, []byte(api.RawJSON()))
 	}
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err // without the URL of the call: people put keys into its query
+	}
 	return m.fault.Err(ctx, err)
 }

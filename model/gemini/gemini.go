@@ -1,0 +1,302 @@
+package gemini
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/eventstream"
+)
+
+// Key is a secret that prints as ***.
+type Key = eventstream.Key
+
+// NewKey makes a Key of a secret; of the empty string, no key.
+func NewKey(secret string) Key { return eventstream.NewKey(secret) }
+
+// Options say which model to ask, and how. Only Model must be set.
+type Options struct {
+	Model string // the provider's name for it, with or without "models/"
+	Key   Key    // sent as X-Goog-Api-Key; nothing is read from the environment
+	// Token, where set, gives the bearer token of each call, as Vertex AI wants it. It is asked for every
+	// call, so it should keep the token while it is valid; an oauth2.TokenSource does.
+	Token func(context.Context) (Key, error)
+	// Project and Location choose Vertex AI. Location alone is not enough; Project alone means "global".
+	Project, Location string
+	// BaseURL is where models/… is found, with the version; empty for Google's own.
+	BaseURL    string
+	Provider   string       // the name in errors, events and reasoning items; empty for "gemini"
+	HTTPClient *http.Client // nil for the default; it should have no time-out of its own
+	Headers    map[string]string
+
+	// FirstTimeout bounds the wait for the first chunk, IdleTimeout that between two readings of the
+	// connection. Zero means three minutes and two, since a model that thinks sends nothing; negative, no limit.
+	FirstTimeout, IdleTimeout time.Duration
+
+	// Array asks for the answer as a JSON array instead of server-sent events, for proxies that hold those up.
+	Array bool
+	// Tools are the provider's own tools, such as {"googleSearch": {}}, offered beside those of every request.
+	Tools []json.RawMessage
+	// Extra is merged into every request object as a JSON merge patch, before the request's own.
+	Extra map[string]json.RawMessage
+	// ContextWindow is the number of tokens that fit; zero for what is usual.
+	ContextWindow int
+}
+
+// Model is a Gemini model. It is safe for concurrent use.
+type Model struct {
+	opts  Options
+	url   string
+	fault eventstream.Fault
+}
+
+var (
+	_ model.Model     = (*Model)(nil)
+	_ model.Describer = (*Model)(nil)
+)
+
+const (
+	defaultBase  = "https://generativelanguage.googleapis.com/v1beta"
+	defaultFirst = 3 * time.Minute
+	defaultIdle  = 2 * time.Minute
+)
+
+// New returns the model that the options describe. No connection is made.
+func New(o Options) (*Model, error) {
+	o.Model = strings.TrimPrefix(o.Model, "models/")
+	if o.Model == "" {
+		return nil, errors.New("gemini: options name no model")
+	}
+	if o.Location != "" && o.Project == "" {
+		return nil, errors.New("gemini: a location needs a project")
+	}
+	o.Provider = cmp.Or(o.Provider, "gemini")
+	o.FirstTimeout = cmp.Or(o.FirstTimeout, defaultFirst)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdle)
+	if o.HTTPClient == nil {
+		o.HTTPClient = http.DefaultClient
+	}
+	m := &Model{opts: o, fault: eventstream.Fault{Provider: o.Provider, Secrets: []Key{o.Key}}}
+	if err := m.locate(); err != nil {
+		return nil, err
+	}
+	for _, value := range o.Headers {
+		if len(value) >= 8 { // shorter ones are flags and versions
+			m.fault.Secrets = append(m.fault.Secrets, NewKey(value))
+		}
+	}
+	return m, nil
+}
+
+// locate makes the URL of the call.
+func (m *Model) locate() error {
+	o := &m.opts
+	base, path := defaultBase, o.Model
+	if !strings.Contains(path, "/") { // tuned models and endpoints are given with their path
+		path = "models/" + url.PathEscape(path)
+	}
+	if o.Project != "" {
+		o.Location = cmp.Or(o.Location, "global")
+		host := o.Location + "-aiplatform.googleapis.com"
+		if o.Location == "global" {
+			host = "aiplatform.googleapis.com"
+		}
+		base = "https://" + host + "/v1"
+		if strings.HasPrefix(path, "models/") {
+			path = "publishers/google/" + path
+		}
+		if !strings.HasPrefix(path, "projects/") {
+			path = "projects/" + url.PathEscape(o.Project) + "/locations/" + url.PathEscape(o.Location) + "/" + path
+		}
+	}
+	u, err := url.Parse(cmp.Or(o.BaseURL, base))
+	if err != nil || u.Host == "" {
+		return errors.New("gemini: the base URL is not an absolute URL")
+	}
+	if password, ok := u.User.Password(); ok {
+		m.fault.Secrets = append(m.fault.Secrets, NewKey(password))
+	}
+	query := u.Query()
+	for _, values := range query {
+		for _, v := range values {
+			m.fault.Secrets = append(m.fault.Secrets, NewKey(v))
+		}
+	}
+	if !o.Array {
+		query.Set("alt", "sse")
+	}
+	u = u.JoinPath(path + ":streamGenerateContent")
+	u.RawQuery = query.Encode()
+	m.url = u.String()
+	return nil
+}
+
+// Describe says which model this is.
+func (m *Model) Describe() model.Info {
+	window := m.opts.ContextWindow
+	major, minor := generation(m.opts.Model)
+	if window == 0 && major > 0 {
+		window = 1 << 20
+	}
+	return model.Info{
+		Provider: m.opts.Provider, Model: m.opts.Model, ContextWindow: window,
+		Thinking: major > 2 || major == 2 && minor >= 5, Vision: true,
+	}
+}
+
+// Stream asks the model.
+func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
+	return func(yield func(model.Part, error) bool) {
+		body, err := m.body(req)
+		if err != nil {
+			yield(nil, m.fault.BadRequest(err.Error()))
+			return
+		}
+		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
+		defer watch.Stop()
+		fault := m.fault
+		resp, err := m.call(ctx, body, &fault)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer func() { _ = resp.Body.Close() }()
+		if err := m.read(ctx, resp.Body, watch, fault, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// maxErrorBody is as much of an error as is read to find out why.
+const maxErrorBody = 1 << 20
+
+// call sends the request. It adds to fault what must not be shown of this call.
+func (m *Model) call(ctx context.Context, body []byte, fault *eventstream.Fault) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, fault.BadRequest(err.Error())
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if !m.opts.Key.IsZero() {
+		req.Header.Set("X-Goog-Api-Key", m.opts.Key.Reveal())
+	}
+	if m.opts.Token != nil {
+		token, err := m.opts.Token(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, fault.Err(ctx, err)
+			}
+			return nil, &model.Error{Class: model.Auth, Provider: m.opts.Provider, Message: "no token could be had", Err: err}
+		}
+		fault.Secrets = append(fault.Secrets[:len(fault.Secrets):len(fault.Secrets)], token)
+		req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	}
+	for name, value := range m.opts.Headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := m.opts.HTTPClient.Do(req)
+	if err != nil {
+		return nil, fault.Err(ctx, withoutURL(err))
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	why, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if err != nil && ctx.Err() != nil {
+		return nil, fault.Err(ctx, err)
+	}
+	return nil, fault.Status(resp.StatusCode, resp.Header, why)
+}
+
+// withoutURL takes the URL of the call out of an error: people put keys into its query.
+func withoutURL(err error) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		return outer.Err
+	}
+	return err
+}
+
+// tracked remembers whether the body ended as it should, whatever the framing makes of it.
+type tracked struct {
+	io.Reader
+	ended bool
+}
+
+func (s *tracked) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	s.ended = s.ended || err == io.EOF
+	return n, err
+}
+
+// payloads returns a function that reads the next chunk of an answer, in either framing.
+func payloads(r io.Reader) func() ([]byte, error) {
+	in := bufio.NewReaderSize(r, 16) // larger reads go past its buffer
+	for {
+		head, err := in.Peek(1)
+		if err != nil {
+			return func() ([]byte, error) { return nil, err }
+		}
+		switch head[0] {
+		case ' ', '\t', '\r', '\n':
+			_, _ = in.Discard(1)
+		case '[', '{':
+			return eventstream.NewArray(in).Next
+		default:
+			events := eventstream.NewReader(in)
+			return func() ([]byte, error) {
+				ev, err := events.Next()
+				return ev.Data, err
+			}
+		}
+	}
+}
+
+// read yields the parts of an answer. A nil error means that the answer is complete or that nobody listens.
+func (m *Model) read(ctx context.Context, body io.Reader, watch *eventstream.Watch, fault eventstream.Fault, yield func(model.Part, error) bool) error {
+	src := &tracked{Reader: watch.Body(body)}
+	next := payloads(src)
+	d := decoder{fault: fault}
+	for {
+		chunk, err := next()
+		if err != nil {
+			failure := fault.Err(ctx, err)
+			var named *model.Error
+			switch {
+			case !errors.As(failure, &named): // the caller went away
+				return failure
+			case d.stop != "": // the model is done; how the connection ends no longer matters
+				for _, p := range d.finish() {
+					if !yield(p, nil) {
+						return nil
+					}
+				}
+				return nil
+			case src.ended && named.Class != model.Broken:
+				return fault.Incomplete()
+			}
+			return failure
+		}
+		watch.Event()
+		parts, err := d.decode(chunk)
+		for _, p := range parts {
+			if !yield(p, nil) {
+				return nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
