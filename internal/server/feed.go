@@ -1,0 +1,282 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/sse"
+)
+
+// feedBytes is how much of a run's frames is kept for those who follow it now.
+const feedBytes = 4 << 20
+
+// feeds are the projections that have readers now.
+type feeds struct {
+	journal *journal.Journal
+	mu      sync.Mutex
+	open    map[feedKey]*feed
+}
+
+// feedKey names a projection: the dialect's word for itself and its options beside the run.
+type feedKey struct {
+	run     string
+	dialect string
+}
+
+func newFeeds(j *journal.Journal) *feeds {
+	return &feeds{journal: j, open: map[feedKey]*feed{}}
+}
+
+// feed is one projection of one run, shared by all who read it: each event is projected and encoded once,
+// however many readers there are. Nobody owns a goroutine for it; whichever reader wakes up first does the
+// work for all.
+//
+// Frames lie side by side in one buffer, so that a reader that is behind writes all it missed at once. The
+// buffer is bounded; a reader that wants frames from before its beginning projects for itself until it has
+// caught up (see [reader]).
+type feed struct {
+	key  feedKey
+	refs int // guarded by feeds.mu
+
+	mu     sync.Mutex
+	source *source
+	first  int // number of the first frame in the buffer
+	ends   []int
+	ids    []string
+	buf    []byte
+	err    error // why there will be no more: io.EOF after the run's end
+}
+
+// source turns a journal into frames from its beginning.
+type source struct {
+	cursor *journal.Cursor
+	proj   wire.Projector
+	frames []wire.Frame
+}
+
+func (s *source) poll(ctx context.Context) ([]wire.Frame, <-chan struct{}, error) {
+	events, bell, err := s.cursor.Poll(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.frames = s.frames[:0]
+	for i := range events {
+		if s.frames, err = s.proj.Project(s.frames, &events[i]); err != nil {
+			return nil, nil, fmt.Errorf("project event %d of run %s: %w", events[i].Seq, events[i].Run, err)
+		}
+	}
+	return s.frames, bell, nil
+}
+
+// acquire joins the feed of a projection, or opens it.
+func (fs *feeds) acquire(key feedKey, project func() wire.Projector) *feed {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f := fs.open[key]
+	if f == nil {
+		f = &feed{key: key, source: fs.source(key.run, project)}
+		fs.open[key] = f
+	}
+	f.refs++
+	return f
+}
+
+func (fs *feeds) source(run string, project func() wire.Projector) *source {
+	return &source{cursor: fs.journal.Cursor(run, journal.Position{}), proj: project()}
+}
+
+func (fs *feeds) release(f *feed) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f.refs--
+	if f.refs == 0 {
+		delete(fs.open, f.key)
+		f.source.cursor.Close()
+	}
+}
+
+// after returns the encoded frames from number n on, and the number to ask for next. Where there are none it
+// returns a bell. early says that n lies before what is kept.
+func (f *feed) after(ctx context.Context, n int) (data []byte, next int, bell <-chan struct{}, early bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n < f.first {
+		return nil, n, nil, true, nil
+	}
+	if n >= f.end() && f.err == nil {
+		if bell, err = f.pump(ctx); err != nil {
+			return nil, n, nil, false, err
+		}
+		if n < f.first { // more came at once than is kept
+			return nil, n, nil, true, nil
+		}
+	}
+	if n < f.end() {
+		return f.buf[f.start(n):], f.end(), nil, false, nil
+	}
+	return nil, n, bell, false, f.err
+}
+
+func (f *feed) end() int { return f.first + len(f.ends) }
+
+func (f *feed) start(n int) int {
+	if n == f.first {
+		return 0
+	}
+	return f.ends[n-f.first-1]
+}
+
+// pump projects what the journal has at hand.
+func (f *feed) pump(ctx context.Context) (<-chan struct{}, error) {
+	for {
+		frames, bell, err := f.source.poll(ctx)
+		switch {
+		case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+			return nil, err // this reader's own trouble, not the feed's
+		case err != nil:
+			f.err = err
+			return nil, nil
+		case bell != nil:
+			return bell, nil
+		}
+		f.trim()
+		for _, fr := range frames {
+			f.buf = sse.Append(f.buf, fr.Name, fr.Data, fr.ID)
+			f.ends = append(f.ends, len(f.buf))
+			f.ids = append(f.ids, fr.ID)
+		}
+		if len(frames) > 0 {
+			return nil, nil
+		}
+	}
+}
+
+// trim forgets the older half of a full buffer. Readers may still hold slices of the old one, so the rest
+// moves to a new one.
+func (f *feed) trim() {
+	if len(f.buf) < feedBytes {
+		return
+	}
+	k := 0
+	for f.ends[k] < len(f.buf)/2 {
+		k++
+	}
+	cut := f.ends[k]
+	f.buf = append(make([]byte, 0, feedBytes), f.buf[cut:]...)
+	rest := make([]int, 0, len(f.ends))
+	for _, e := range f.ends[k+1:] {
+		rest = append(rest, e-cut)
+	}
+	f.ids = append([]string(nil), f.ids[k+1:]...)
+	f.ends = rest
+	f.first += k + 1
+}
+
+// find returns the number of the frame after the one with an id, if that is kept.
+func (f *feed) find(id string) (int, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := len(f.ids) - 1; i >= 0; i-- {
+		if f.ids[i] == id {
+			return f.first + i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// reader is one connection's way through a projection.
+type reader struct {
+	feeds   *feeds
+	project func() wire.Projector
+	feed    *feed
+	next    int // number of the frame to deliver next
+	private *source
+	skipTo  string // deliver only what comes after the frame with this id; empty once it was passed
+	passed  int    // frames that the private source has given
+	buf     []byte
+}
+
+// reader starts after the frame with the id last, or at the beginning if it is empty. Close it.
+func (fs *feeds) reader(key feedKey, project func() wire.Projector, last string) *reader {
+	r := &reader{feeds: fs, project: project, feed: fs.acquire(key, project)}
+	if last != "" {
+		if n, ok := r.feed.find(last); ok {
+			r.next = n
+		} else {
+			r.skipTo = last
+			r.private = fs.source(key.run, project)
+		}
+	}
+	return r
+}
+
+func (r *reader) close() {
+	if r.private != nil {
+		r.private.cursor.Close()
+	}
+	r.feeds.release(r.feed)
+}
+
+// poll returns the bytes that are there to be written, or a bell. After the run's end it returns io.EOF. A
+// position that the journal does not have is journal.ErrLost.
+func (r *reader) poll(ctx context.Context) (data []byte, bell <-chan struct{}, err error) {
+	for {
+		if r.private == nil {
+			data, next, bell, early, err := r.feed.after(ctx, r.next)
+			if !early {
+				r.next = next
+				return data, bell, err
+			}
+			r.private, r.passed = r.feeds.source(r.feed.key.run, r.project), 0
+		}
+		data, bell, done, err := r.catchUp(ctx)
+		if err != nil || len(data) > 0 || bell != nil {
+			return data, bell, err
+		}
+		if done {
+			r.private.cursor.Close()
+			r.private = nil
+		}
+	}
+}
+
+// catchUp replays for this reader alone. done says that the shared feed can take over.
+func (r *reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}, done bool, err error) {
+	frames, bell, err := r.private.poll(ctx)
+	if err == io.EOF && r.skipTo != "" {
+		return nil, nil, false, r.lost()
+	}
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if bell != nil {
+		if r.skipTo != "" {
+			return nil, nil, false, r.lost()
+		}
+		// At the end of what there is, which is where the feed stands or will stand.
+		return nil, nil, true, nil
+	}
+	r.buf = r.buf[:0]
+	for _, f := range frames {
+		r.passed++
+		switch {
+		case r.skipTo != "":
+			if f.ID == r.skipTo {
+				r.skipTo, r.next = "", r.passed
+			}
+		case r.passed > r.next:
+			r.buf = sse.Append(r.buf, f.Name, f.Data, f.ID)
+			r.next = r.passed
+		}
+	}
+	return r.buf, nil, false, nil
+}
+
+func (r *reader) lost() error {
+	return fmt.Errorf("no frame %q in run %s: %w", r.skipTo, r.feed.key.run, journal.ErrLost)
+}
