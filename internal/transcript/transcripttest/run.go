@@ -70,6 +70,9 @@ func Run(seed uint64, size Size) Journal {
 	switch g.rand.IntN(6) {
 	case 0:
 		s = g.cut(s, "", false)
+		if g.chance(50) { // the owner stops it while it asks
+			s = append(s, g.question())
+		}
 		s = append(s, step{"", event.RunEnded{Status: event.Cancelled, Reason: "stopped by its owner"}})
 	case 1:
 		s = g.cut(s, "", g.rand.IntN(2) == 0) // a sweeper may end a run without tidying up
@@ -78,12 +81,17 @@ func Run(seed uint64, size Size) Journal {
 		s = g.crash(s)
 		s = append(s, step{"", event.RunEnded{Status: event.Success}})
 	case 3:
-		s = append(s, step{"", event.InterruptRaised{ID: g.id("int"), Value: []byte(`{"question":"go on?"}`), Ask: event.AskPlanReview, Options: []string{"yes", "no"}}})
-		s = append(s, step{"", event.RunEnded{Status: event.Interrupted}})
+		s = append(s, g.question(), step{"", event.RunEnded{Status: event.Interrupted}})
 	default:
 		s = append(s, step{"", event.RunEnded{Status: event.Success}})
 	}
 	return s.journal(fmt.Sprintf("run_%x", seed))
+}
+
+func (g *generator) question() step {
+	return step{"", event.InterruptRaised{
+		ID: g.id("int"), Value: []byte(`{"question":"go on?"}`), Ask: event.AskPlanReview, Options: []string{"yes", "no"},
+	}}
 }
 
 // step is an event of a task, before it has a place in a journal.
