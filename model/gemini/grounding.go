@@ -48,7 +48,7 @@ type notebook struct {
 	told    map[model.Annotation]bool
 }
 
-func (n *notebook) add(g *grounding) {
+func (n *notebook) add(g grounding) {
 	if len(g.Chunks) > 0 {
 		n.pages = g.Chunks
 	}

@@ -12,10 +12,10 @@ import (
 
 // chunk has the fields of a GenerateContentResponse that matter here.
 type chunk struct {
-	Candidates []candidate `json:"candidates"`
-	Usage      *usage      `json:"usageMetadata"`
-	Model      string      `json:"modelVersion"`
-	Feedback   *struct {
+	Candidates [1]candidate `json:"candidates"` // no more are asked for; JSON drops what does not fit
+	Usage      usage        `json:"usageMetadata"`
+	Model      steady       `json:"modelVersion"`
+	Feedback   struct {
 		Reason  string `json:"blockReason"`
 		Message string `json:"blockReasonMessage"`
 	} `json:"promptFeedback"`
@@ -23,13 +23,12 @@ type chunk struct {
 }
 
 type candidate struct {
-	Index   int `json:"index"`
 	Content struct {
 		Parts []part `json:"parts"`
 	} `json:"content"`
-	Finish    string     `json:"finishReason"`
-	Message   string     `json:"finishMessage"`
-	Grounding *grounding `json:"groundingMetadata"`
+	Finish    string    `json:"finishReason"`
+	Message   string    `json:"finishMessage"`
+	Grounding grounding `json:"groundingMetadata"`
 }
 
 type part struct {
@@ -52,11 +51,37 @@ type functionCall struct {
 }
 
 type usage struct {
-	Prompt     int `json:"promptTokenCount"`
-	ToolPrompt int `json:"toolUsePromptTokenCount"`
-	Candidates int `json:"candidatesTokenCount"`
-	Thoughts   int `json:"thoughtsTokenCount"`
-	Cached     int `json:"cachedContentTokenCount"`
+	Prompt     count `json:"promptTokenCount"`
+	ToolPrompt count `json:"toolUsePromptTokenCount"`
+	Candidates count `json:"candidatesTokenCount"`
+	Thoughts   count `json:"thoughtsTokenCount"`
+	Cached     count `json:"cachedContentTokenCount"`
+}
+
+// count is a number of tokens. Package json makes a string of every number before it reads it, and every
+// chunk has half a dozen of them.
+type count int
+
+func (c *count) UnmarshalJSON(b []byte) error {
+	n := 0
+	for _, digit := range b {
+		if digit < '0' || digit > '9' || n > 1<<40 {
+			return nil // nothing that could be a number of tokens
+		}
+		n = 10*n + int(digit-'0')
+	}
+	*c = count(n)
+	return nil
+}
+
+// steady is a string that hardly ever changes from chunk to chunk, and is only made when it does.
+type steady string
+
+func (s *steady) UnmarshalJSON(b []byte) error {
+	if len(b) >= 2 && b[0] == '"' && string(b[1:len(b)-1]) != string(*s) {
+		return json.Unmarshal(b, (*string)(s))
+	}
+	return nil
 }
 
 type kind int
@@ -85,7 +110,7 @@ type decoder struct {
 	notes  notebook // of grounding
 
 	told  item.Usage
-	model string
+	chunk chunk
 	out   []model.Part
 }
 
@@ -99,8 +124,9 @@ type text struct {
 // that preceded it.
 func (d *decoder) decode(data []byte) ([]model.Part, error) {
 	d.out = d.out[:0]
-	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
+	c := &d.chunk
+	c.reset()
+	if err := json.Unmarshal(data, c); err != nil {
 		// A field of an unexpected type belongs to something new; whatever else the chunk says was read.
 		var odd *json.UnmarshalTypeError
 		if !errors.As(err, &odd) || odd.Field == "" {
@@ -110,31 +136,28 @@ func (d *decoder) decode(data []byte) ([]model.Part, error) {
 	if c.Error != nil {
 		return nil, d.fault.Payload(data)
 	}
-	if c.Model != "" {
-		d.model = c.Model
-	}
-	for i := range c.Candidates {
-		if c.Candidates[i].Index == 0 { // others are not asked for
-			if err := d.candidate(&c.Candidates[i]); err != nil {
-				return d.out, err
-			}
-		}
+	if err := d.candidate(&c.Candidates[0]); err != nil {
+		return d.out, err
 	}
 	d.count(c.Usage)
-	if f := c.Feedback; f != nil && f.Reason != "" {
+	if f := c.Feedback; f.Reason != "" {
 		e := d.fault.Broken("the prompt was blocked: "+join(f.Reason, f.Message), nil)
 		e.Class = model.Refused
 		return d.out, e
 	}
 	switch d.stop {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS":
-		message := ""
-		if len(c.Candidates) > 0 {
-			message = c.Candidates[0].Message
-		}
-		return d.out, d.fault.Broken("the model called a tool wrongly: "+join(d.stop, message), nil)
+		return d.out, d.fault.Broken("the model called a tool wrongly: "+join(d.stop, c.Candidates[0].Message), nil)
 	}
 	return d.out, nil
+}
+
+// reset makes a chunk ready for the next payload. It keeps the model's name, and the room for parts.
+func (c *chunk) reset() {
+	parts := c.Candidates[0].Content.Parts
+	clear(parts[:cap(parts)]) // package json leaves in an element what the payload does not mention
+	*c = chunk{Model: c.Model}
+	c.Candidates[0].Content.Parts = parts[:0]
 }
 
 func join(code, message string) string {
@@ -150,7 +173,7 @@ func (d *decoder) candidate(c *candidate) error {
 			return d.fault.Broken(err.Error(), err)
 		}
 	}
-	if c.Grounding != nil {
+	if len(c.Grounding.Chunks)+len(c.Grounding.Supports) > 0 {
 		d.notes.add(c.Grounding)
 		d.annotate()
 	}
@@ -255,15 +278,12 @@ func (d *decoder) call(c *functionCall, signature string) error {
 }
 
 // count takes what the provider says of the cost so far. The first chunks of some answers say nothing.
-func (d *decoder) count(u *usage) {
-	if u == nil {
-		return
-	}
+func (d *decoder) count(u usage) {
 	sum := item.Usage{
-		InputTokens:     u.Prompt + u.ToolPrompt,
-		OutputTokens:    u.Candidates + u.Thoughts,
-		CachedTokens:    u.Cached,
-		ReasoningTokens: u.Thoughts,
+		InputTokens:     int(u.Prompt + u.ToolPrompt),
+		OutputTokens:    int(u.Candidates + u.Thoughts),
+		CachedTokens:    int(u.Cached),
+		ReasoningTokens: int(u.Thoughts),
 	}
 	if !sum.IsZero() && sum != d.told {
 		d.told = sum
@@ -275,7 +295,7 @@ func (d *decoder) count(u *usage) {
 func (d *decoder) finish() []model.Part {
 	d.out = d.out[:0]
 	d.annotate()
-	f := model.Finish{Raw: d.stop, Model: d.model, Reason: item.FinishOther}
+	f := model.Finish{Raw: d.stop, Model: string(d.chunk.Model), Reason: item.FinishOther}
 	switch d.stop {
 	case "STOP":
 		f.Reason = item.FinishStop
