@@ -1,0 +1,218 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/turn"
+)
+
+// CallOptions are the circumstances of a model call. The zero value is a good default.
+type CallOptions struct {
+	Agent string // who calls, for readers of the run
+	// Fallbacks are asked one after the other when the model has failed for good.
+	Fallbacks []model.Model
+	Policy    Policy
+	Breakers  *Breakers
+	// Citable says which numbers [^n] in the answer are references; nil: none. Ask it of the run's pool.
+	Citable func(n int) bool
+	// Taken says which call ids have been used in the run. A provider's id that is not taken is kept. With nil
+	// all calls get ids of our own, which is right wherever several agents work at the same time.
+	Taken func(callID string) bool
+	// Replaces names a voided turn that the call stands in for, from before a crash.
+	Replaces string
+	// Quiet keeps to itself what an earlier call of the same agent has already warned of.
+	Quiet bool
+}
+
+// Pricer is implemented by models that know what they cost.
+type Pricer interface {
+	// Cost is the price of a call in millionths of the currency.
+	Cost(item.Usage) int64
+}
+
+// Call asks a model from within a node, as one turn or, where tries fail, as several of which all but the last are
+// void. The message that it returns has been streamed to the readers of the run, but it is the node's
+// business to write it into the state.
+//
+// If ctx ends, the turn is voided and the cause of ctx returned, promptly if the model is prompt.
+func Call(ctx context.Context, s *graph.Scope, m model.Model, req model.Request, opts CallOptions) (item.Message, error) {
+	c := &call{scope: s, opts: opts, policy: opts.Policy.withDefaults(), replaces: opts.Replaces}
+	models := slices.Concat([]model.Model{m}, opts.Fallbacks)
+	var last *model.Error
+	for i, m := range models {
+		info := describe(m)
+		if i > 0 {
+			if err := c.warn(ctx, "model_fallback", fmt.Sprintf("%s; %s is asked instead", last.Error(), nameOf(info))); err != nil {
+				return item.Message{}, err
+			}
+		}
+		fitted, err := c.fit(ctx, info, req)
+		if err != nil {
+			return item.Message{}, err
+		}
+		msg, failure, err := c.ask(ctx, m, info, fitted)
+		if err != nil || failure == nil {
+			return msg, err
+		}
+		if last = failure; last.Class == model.Refused {
+			break
+		}
+	}
+	return item.Message{}, c.giveUp(last)
+}
+
+// call is a Call while it is made.
+type call struct {
+	scope    *graph.Scope
+	opts     CallOptions
+	policy   Policy
+	tries    int
+	replaces string // the turn that was voided last
+}
+
+// ask calls one model as often as the policy allows. A failure is the model's, an error ends the call.
+func (c *call) ask(ctx context.Context, m model.Model, info model.Info, req model.Request) (item.Message, *model.Error, error) {
+	for n := 1; ; n++ {
+		p, rest, ok := c.opts.Breakers.enter(info)
+		if !ok {
+			return item.Message{}, &model.Error{
+				Class: model.Overloaded, Provider: info.Provider, After: rest,
+				Message: fmt.Sprintf("%s failed too often in a row and is left alone for another %v", nameOf(info), rest.Round(time.Second)),
+			}, nil
+		}
+		msg, err := c.try(ctx, m, info, req, n)
+		var failed *tryError
+		switch {
+		case err == nil:
+			p.answered()
+			return msg, nil, nil
+		case !errors.As(err, &failed):
+			p.undecided()
+			return item.Message{}, nil, err
+		}
+		p.failed(failed.reason.Class)
+		if !failed.again {
+			return item.Message{}, failed.reason, nil
+		}
+		if err := pause(ctx, failed.wait); err != nil {
+			return item.Message{}, nil, err
+		}
+	}
+}
+
+// tryError is a try that failed through no fault of ours, and what the policy says about it.
+type tryError struct {
+	reason *model.Error
+	again  bool
+	wait   time.Duration
+}
+
+func (e *tryError) Error() string { return e.reason.Error() }
+
+// try makes one turn. n counts the tries of this model.
+func (c *call) try(ctx context.Context, m model.Model, info model.Info, req model.Request, n int) (item.Message, error) {
+	c.tries++
+	w, err := turn.Start(ctx, c.scope, event.TurnStarted{
+		Turn: newTurnID(), Execution: c.scope.Execution(), Agent: c.opts.Agent,
+		Provider: info.Provider, Model: info.Model, Replaces: c.replaces, Attempt: c.tries,
+	})
+	if err != nil {
+		return item.Message{}, err
+	}
+	finish, err := c.stream(ctx, w, m, info, req)
+	if err == nil {
+		// What is complete is kept, even if somebody cancels at this moment.
+		return w.End(context.WithoutCancel(ctx), finish.Reason, finish.Model)
+	}
+	var unwritten *writeError
+	switch {
+	case ctx.Err() != nil:
+		// A run that is cancelled would have its turns voided by whoever ends it. But the context may be that of a
+		// node or a sub-agent, whose end is not the run's.
+		cause := context.Cause(ctx)
+		_ = w.Void(context.WithoutCancel(ctx), codeOf(cause), nil, 0)
+		return item.Message{}, cause
+	case errors.As(err, &unwritten):
+		return item.Message{}, unwritten.err
+	}
+	failed := &tryError{reason: classify(err, info)}
+	failed.wait, failed.again = c.policy.again(n, failed.reason)
+	c.replaces = w.ID()
+	if err := w.Void(context.WithoutCancel(ctx), string(failed.reason.Class), tell(failed.reason), failed.wait); err != nil {
+		return item.Message{}, err
+	}
+	return item.Message{}, failed
+}
+
+// codeOf names the reason for which a context ended.
+func codeOf(cause error) string {
+	var told *event.Error
+	if errors.As(cause, &told) {
+		return told.Code
+	}
+	return graph.CodeCancelled
+}
+
+// fit takes out of a request what the model cannot do.
+func (c *call) fit(ctx context.Context, info model.Info, req model.Request) (model.Request, error) {
+	if !req.Thinking.On || info.Thinking || info == (model.Info{}) {
+		return req, nil
+	}
+	req.Thinking = model.Thinking{}
+	return req, c.warn(ctx, "thinking_unsupported", nameOf(info)+" cannot think before it answers; it answers at once")
+}
+
+func (c *call) warn(ctx context.Context, code, message string) error {
+	if c.opts.Quiet {
+		return nil
+	}
+	return c.scope.Emit(ctx, event.Warned{Code: code, Message: message})
+}
+
+// giveUp makes the error that the run ends with.
+func (c *call) giveUp(last *model.Error) error {
+	told := tell(last)
+	if c.tries > 1 {
+		told.Message = fmt.Sprintf("%s (after %d tries)", told.Message, c.tries)
+	}
+	return &Failure{told: told, err: last}
+}
+
+// Failure is the error of a call that no model answered. It unwraps to the *event.Error that people are told and to
+// the *model.Error of the last try.
+type Failure struct {
+	told *event.Error
+	err  *model.Error
+}
+
+func (f *Failure) Error() string   { return f.told.Message }
+func (f *Failure) Unwrap() []error { return []error{f.told, f.err} }
+
+func tell(err *model.Error) *event.Error {
+	return &event.Error{Code: string(err.Class), Name: "ModelError", Message: err.Error()}
+}
+
+func describe(m model.Model) model.Info {
+	if d, ok := m.(model.Describer); ok {
+		return d.Describe()
+	}
+	return model.Info{}
+}
+
+func nameOf(info model.Info) string {
+	switch {
+	case info.Model == "":
+		return "the model"
+	case info.Provider == "" || info.Provider == info.Model:
+		return info.Model
+	}
+	return info.Provider + "'s " + info.Model
+}

@@ -1,0 +1,36 @@
+// Package agent makes agents of models and tools: graphs that call a model, run the tools that it asks for, show it
+// what came of them, and go on until it asks for none.
+//
+// # Laws of a model call
+//
+//   - One try is one turn. A try that fails voids its turn, whether anything was streamed or not, and the next
+//     try is a new turn with a new id that names the one it replaces. Text of two tries is never mixed.
+//   - Only failures that may pass are tried again, at most [Policy].Tries times on each model, after a wait that the
+//     provider may lengthen. Then the next model is asked. What a provider's filter refused is not carried
+//     to another provider.
+//   - The error of a call is one sentence with the provider's reason, and its code is the class of the failure.
+//
+// # Laws of a tool call
+//
+//   - Every call gets exactly one result. Unknown tools, wrong arguments, errors and panics are results too: failed
+//     ones, which the model reads.
+//   - Before a tool runs, its intention is on disk; its outcome is on disk before anybody acts on it. After a crash, a
+//     call that has an outcome keeps it. One that had begun is made again only if the tool is Repeatable;
+//     otherwise the model is told that the outcome is unknown.
+//   - Each call is a node execution of its own, so that an interrupt in one of them does not repeat the others, and
+//     results stand in the order of the calls whatever finished first.
+//   - Call ids are unique within the run. A sub-agent's calls never have the provider's ids, because two of them
+//     running beside each other may be given the same.
+//
+// # Laws of references
+//
+//   - All agents of a run draw from one pool (package cite). Results are numbered when they are recorded, and numbers
+//     that are recorded never change: a pool is restored from the conversation and from what the journal
+//     recalls before it gives out a new number.
+//
+// # Laws of sub-agents
+//
+//   - A sub-agent is a tool whose call contains a child task: task id = call id, the same journal, its own checkpoints.
+//     The caller's model sees the final answer and, before it, the items that the answer cites. People see everything.
+//   - A sub-agent that fails, says nothing or exceeds a limit is a failed result. It never outlives its caller.
+package agent
