@@ -147,6 +147,26 @@ func TestCancelReturnsTheCauseAndKeepsFinishedSteps(t *testing.T) {
 	}
 }
 
+// The checkpoint of a finished step is still to be written when the cancel is noticed.
+func TestCancelBetweenStepsKeepsTheStepBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	g := graph.New("cancel", notes).Node("b", noting("b"))
+	g.Node("a", func(context.Context, *graph.Scope) (graph.Command, error) {
+		cancel()
+		return graph.Update(notes.Add("a")), nil
+	})
+	g.Chain(graph.Start, "a", "b")
+	mem := graph.NewMemory()
+	_, err := g.Run(ctx, graph.Execution{Thread: "thread", Input: empty, Checkpoints: mem, Recorder: mem})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	snap, err := mem.Load(t.Context(), "thread", "", "")
+	if err != nil || string(snap.Values["notes"]) != `["a"]` {
+		t.Errorf("state: %+v %v", snap, err)
+	}
+}
+
 func TestDurabilityExitSavesOnlyTheLastCheckpoint(t *testing.T) {
 	s := begin(t, approvalGraph())
 	s.run(graph.Execution{Input: json.RawMessage(`{"messages":"hello"}`), Durability: graph.Exit})

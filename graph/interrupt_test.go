@@ -168,6 +168,27 @@ func TestBreakpoints(t *testing.T) {
 		r = s.run(graph.Execution{})
 		equal(t, "notes", strs(t, r.Values["notes"]), []string{"a", "b"})
 	})
+	t.Run("heeded after a crash", func(t *testing.T) {
+		s := begin(t, graph.New("abc", notes).Node("a", noting("a")).Node("b", noting("b")).Chain(graph.Start, "a", "b"))
+		x := graph.Execution{Run: "it", Input: json.RawMessage(`{}`), InterruptAfter: []string{"a"}}
+		s.run(x)
+		x.Continue = true // it died before it could say that it had stopped
+		equal(t, "status", s.run(x).Status, event.Interrupted)
+		x.InterruptAfter, x.InterruptBefore = nil, []string{"b"}
+		equal(t, "status", s.run(x).Status, event.Interrupted)
+	})
+	t.Run("passed by a fork that crashed", func(t *testing.T) {
+		s := begin(t, chatGraph())
+		s.input(`{"messages":"hello"}`)
+		x := graph.Execution{Run: "it", From: s.snapshots("")[1].ID, InterruptBefore: []string{"agent"}}
+		// The process dies when the fork is stored and its first node has not ended.
+		x.Recorder = &dying{Recorder: s.mem, after: 1}
+		if _, err := s.try(x); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		x.Continue, x.Recorder = true, nil
+		equal(t, "status", s.run(x).Status, event.Success)
+	})
 	t.Run("of a subgraph", func(t *testing.T) {
 		sub := graph.New("sub", notes).Node("one", noting("one")).Node("two", noting("two")).Chain(graph.Start, "one", "two")
 		sub.InterruptBefore("two")
@@ -222,4 +243,17 @@ func TestOrdersDecode(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"resume":null}`), &o); err != nil || o.Resume == nil {
 		t.Errorf("a null answer is an answer: %v %v", o.Resume, err)
 	}
+}
+
+// dying takes some batches and no more.
+type dying struct {
+	graph.Recorder
+	after int
+}
+
+func (d *dying) Record(ctx context.Context, b graph.Batch) error {
+	if d.after--; d.after < 0 {
+		return errCrash
+	}
+	return d.Recorder.Record(ctx, b)
 }

@@ -295,6 +295,64 @@ func TestBranchSeesTheNodesOwnUpdate(t *testing.T) {
 	equal(t, "notes", len(strs(t, r.Values["notes"])), 4)
 }
 
+// Views of a list that several branches look at must not share memory behind its end.
+func TestBranchesOfAStepDoNotSeeEachOther(t *testing.T) {
+	g := graph.New("views", notes)
+	var meet sync.WaitGroup
+	meet.Add(2)
+	look := func(name string) graph.BranchFunc {
+		return func(_ context.Context, s *graph.Scope) ([]graph.Target, error) {
+			meet.Done()
+			meet.Wait() // both views are made
+			list := notes.Get(s)
+			if last := list[len(list)-1]; last != name {
+				return nil, fmt.Errorf("branch of %s sees %s", name, last)
+			}
+			return nil, nil
+		}
+	}
+	g.Node("grow", noting("grow")).Node("a", noting("a")).Node("b", noting("b"))
+	g.Edge(graph.Start, "grow").Edge("grow", "a").Edge("grow", "b").Branch("a", look("a")).Branch("b", look("b"))
+	begin(t, g).input(`{"notes":["1","2","3","4","5"]}`) // a length at which appending leaves room to spare
+}
+
+func TestCheckpointsCarryTheRunAndItsMetadata(t *testing.T) {
+	s := begin(t, chatGraph())
+	s.run(graph.Execution{Input: json.RawMessage(`{"messages":"hello"}`), Run: "it", Config: graph.Config{Metadata: json.RawMessage(`{"a":1}`)}})
+	for _, c := range s.snapshots("") {
+		equal(t, "run and metadata", []string{c.Run, string(c.Metadata), c.Thread}, []string{"it", `{"a":1}`, "thread"})
+	}
+}
+
+func TestNodesReachTheirSurroundings(t *testing.T) {
+	g := graph.New("around", notes)
+	g.Node("a", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+		conf, err := graph.Configurable[struct{ Model string }](s)
+		if err != nil {
+			return graph.Command{}, err
+		}
+		c, err := graph.ContextAs[map[string]string](s)
+		if err != nil {
+			return graph.Command{}, err
+		}
+		if err := s.Store().Put(ctx, []string{"users", "u1"}, "name", json.RawMessage(`"Ada"`)); err != nil {
+			return graph.Command{}, err
+		}
+		found, err := s.Store().Search(ctx, []string{"users"}, 10)
+		if err != nil || len(found) != 1 {
+			return graph.Command{}, fmt.Errorf("found %v, %v", found, err)
+		}
+		if _, started, ended := s.Recall().ToolResult("call"); started || ended {
+			return graph.Command{}, errors.New("a tool ran in a run that just began")
+		}
+		where := s.Config()
+		return graph.Update(notes.Add(conf.Model, c["user"], string(found[0].Value), where.Thread, where.Run, s.Node(), fmt.Sprint(s.Step()))), nil
+	}).Edge(graph.Start, "a")
+	s := begin(t, g)
+	r := s.run(graph.Execution{Input: json.RawMessage(`{}`), Run: "it", Context: json.RawMessage(`{"user":"u1"}`), Config: graph.Config{Configurable: json.RawMessage(`{"model":"m"}`)}})
+	equal(t, "notes", strs(t, r.Values["notes"]), []string{"m", "u1", `"Ada"`, "thread", "it", "a", "1"})
+}
+
 func TestJoinWaitsForAllSources(t *testing.T) {
 	g := graph.New("join", notes)
 	g.Node("short", noting("short")).Node("long1", noting("long1")).Node("long2", noting("long2")).Node("both", noting("both"))

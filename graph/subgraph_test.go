@@ -190,7 +190,13 @@ func TestSubAgentsAreTasksOfTheRun(t *testing.T) {
 		"start call-1 helper call-1", "turn call-1", "end call-1 success",
 		"start call-2 helper call-2", "turn call-2", "end call-2 interrupted",
 	})
+	told := len(s.mem.Events())
 	r = s.resume(`"yes"`)
+	for _, ev := range s.mem.Events()[told:] {
+		if ev.Task == "call-1" {
+			t.Errorf("the sub-agent that had ended says %s again", ev.Event.Kind())
+		}
+	}
 	equal(t, "notes", strs(t, r.Values["notes"]), []string{"thought about call-1, answered", "thought about call-2, answered yes"})
 	equal(t, "each thought once", runs.n, map[string]int{"call-1 thinks": 1, "call-2 thinks": 1})
 }
