@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -274,5 +275,28 @@ func TestRestoreKeepsRecordedNumbers(t *testing.T) {
 	}
 	if got := refs(restored.Add(referencableText("z", "x")).Blocks); !slices.Equal(got, []int{3, 1}) {
 		t.Errorf("got numbers %v", got)
+	}
+}
+
+// Tools run in parallel: whatever the order, each thing has one number and no number is left out.
+func TestParallelToolsShareThePool(t *testing.T) {
+	var pool Pool
+	var tools sync.WaitGroup
+	for tool := range 8 {
+		tools.Go(func() {
+			for i := range 50 {
+				pool.Add(referencableText("common "+strconv.Itoa(i), "own "+strconv.Itoa(tool)+" "+strconv.Itoa(i)))
+			}
+		})
+	}
+	tools.Wait()
+	const things = 50 + 8*50
+	for n := 1; n <= things; n++ {
+		if !pool.Has(n) {
+			t.Fatalf("number %d was not given", n)
+		}
+	}
+	if pool.Has(things + 1) {
+		t.Error("something has two numbers")
 	}
 }
