@@ -1,0 +1,173 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
+	"sync"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// Source is a folder of documents.
+type Source struct {
+	// Label names the folder in paths of passages, as in "docs/guide.md"; without it paths stand alone. Two
+	// sources cannot have the same label.
+	Label string
+	FS    fs.FS
+}
+
+// Options say what to index and where to keep the index.
+type Options struct {
+	// Path of the database file, created if it is not there; empty keeps the index in memory.
+	Path    string
+	Sources []Source
+	// Progress is told after each file that had to be read; it may be nil. It is called on the goroutine
+	// that opens or refreshes, and not at all if nothing has changed.
+	Progress func(Progress)
+	// MaxFileSize is the size in bytes above which a file is left out; 0 means 4 MiB.
+	MaxFileSize int64
+}
+
+// Progress tells how far a refresh has come.
+type Progress struct {
+	Done, Total int    // files
+	Path        string // of the file just done
+}
+
+// Index is an open index.
+type Index struct {
+	db   *sql.DB
+	opts Options
+
+	refreshing sync.Mutex // held while files are compared and written
+}
+
+const (
+	applicationID = 0x54726962 // "Trib": the file is ours
+	version       = 1          // of the tables and of the way documents are cut; another one is rebuilt
+
+	defaultMaxFileSize = 4 << 20
+)
+
+// The full-text table keeps no copy of the text: it is given words that have been prepared for it, while passages
+// holds what people read.
+const tables = `
+DROP TABLE IF EXISTS files;
+DROP TABLE IF EXISTS passages;
+DROP TABLE IF EXISTS words;
+CREATE TABLE files (
+	id      INTEGER PRIMARY KEY,
+	source  TEXT NOT NULL,
+	path    TEXT NOT NULL,
+	size    INTEGER NOT NULL,
+	mtime   INTEGER NOT NULL,
+	checked INTEGER NOT NULL, -- when it was read
+	hash    BLOB NOT NULL,
+	UNIQUE (source, path)
+);
+CREATE TABLE passages (
+	id     INTEGER PRIMARY KEY,
+	file   INTEGER NOT NULL,
+	title  TEXT NOT NULL,
+	trail  TEXT NOT NULL, -- headings, one a line
+	anchor TEXT NOT NULL,
+	line   INTEGER NOT NULL,
+	text   TEXT NOT NULL
+);
+CREATE INDEX passages_by_file ON passages (file);
+CREATE VIRTUAL TABLE words USING fts5(title, trail, text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2');
+`
+
+// Open opens or creates the index and brings it up to date with its sources.
+func Open(ctx context.Context, opts Options) (*Index, error) {
+	if opts.MaxFileSize == 0 {
+		opts.MaxFileSize = defaultMaxFileSize
+	}
+	seen := map[string]bool{}
+	for _, s := range opts.Sources {
+		if seen[s.Label] {
+			return nil, fmt.Errorf("search: two folders are labelled %q; rename one", s.Label)
+		}
+		seen[s.Label] = true
+	}
+	db, err := open(ctx, opts.Path)
+	if err != nil {
+		return nil, fmt.Errorf("search index %s: %w", opts.Path, err)
+	}
+	ix := &Index{db: db, opts: opts}
+	if _, err := ix.Refresh(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return ix, nil
+}
+
+func open(ctx context.Context, path string) (*sql.DB, error) {
+	dsn := ":memory:?_pragma=foreign_keys(0)"
+	if path != "" {
+		dsn = "file:" + (&url.URL{Path: path}).EscapedPath() +
+			"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"
+	}
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" { // each connection would have a memory of its own
+		db.SetMaxOpenConns(1)
+		db.SetMaxIdleConns(1)
+	}
+	if err := prepare(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// prepare makes the tables, unless they are there already. A database that somebody else made is refused.
+func prepare(ctx context.Context, db *sql.DB) error {
+	var app, ver, objects int
+	for query, into := range map[string]*int{
+		"PRAGMA application_id":              &app,
+		"PRAGMA user_version":                &ver,
+		"SELECT count(*) FROM sqlite_schema": &objects,
+	} {
+		if err := db.QueryRowContext(ctx, query).Scan(into); err != nil {
+			return notOurs(err)
+		}
+	}
+	if app != applicationID && objects > 0 {
+		return errors.New("is a database of something else; choose another file")
+	}
+	if app == applicationID && ver == version {
+		return nil
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	script := tables + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, version)
+	if _, err := tx.ExecContext(ctx, script); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func notOurs(err error) error {
+	if strings.Contains(err.Error(), "not a database") || strings.Contains(err.Error(), "malformed") {
+		return fmt.Errorf("is damaged or is not a database; delete it, and it is built again (%w)", err)
+	}
+	return err
+}
+
+// Close releases the database.
+func (ix *Index) Close() error { return ix.db.Close() }
+
+// Stats counts what is indexed.
+func (ix *Index) Stats(ctx context.Context) (files, passages int, err error) {
+	err = ix.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM files), (SELECT count(*) FROM passages)").Scan(&files, &passages)
+	return files, passages, err
+}
