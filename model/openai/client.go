@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
 // caller is what both wires share: making one call and reading its answer.
@@ -36,21 +37,11 @@ func newCaller(o Options) caller {
 // Describe says which model this is.
 func (c caller) Describe() model.Info { return c.info }
 
-// decoder turns the payloads of one answer into parts.
-type decoder interface {
-	// event reads one payload. It returns true once nothing more will come.
-	event(name string, data []byte, emit func(model.Part) bool) (done bool, err error)
-	// whole reads an answer that was not streamed.
-	whole(data []byte, emit func(model.Part) bool) error
-	// end says that nothing more will come, and why: nil for a clean end. It returns the error that this is.
-	end(cause error, emit func(model.Part) bool) error
-}
-
 // errStopped says that the reader of the parts has had enough.
 var errStopped = errors.New("stopped")
 
 // stream makes the call with post and yields what the decoder makes of the answer.
-func (c caller) stream(ctx context.Context, post func(context.Context, ...option.RequestOption) error, dec decoder, yield func(model.Part, error) bool) {
+func (c caller) stream(ctx context.Context, post func(context.Context, ...option.RequestOption) error, dec answer.Decoder, yield func(model.Part, error) bool) {
 	emit := func(p model.Part) bool { return yield(p, nil) }
 	ctx, watch := eventstream.NewWatch(ctx, c.first, c.idle)
 	defer watch.Stop()
@@ -103,7 +94,7 @@ func boundErrors(req *http.Request, next option.MiddlewareNext) (*http.Response,
 }
 
 // read finds out how the answer is framed and reads it to its end.
-func (c caller) read(ctx context.Context, resp *http.Response, watch *eventstream.Watch, dec decoder, emit func(model.Part) bool) error {
+func (c caller) read(ctx context.Context, resp *http.Response, watch *eventstream.Watch, dec answer.Decoder, emit func(model.Part) bool) error {
 	body := bufio.NewReaderSize(watch.Body(resp.Body), 16<<10)
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	var next func() (string, []byte, error)
@@ -133,13 +124,13 @@ func (c caller) read(ctx context.Context, resp *http.Response, watch *eventstrea
 			} else if cause = c.fault.Err(ctx, err); ctxOver(cause) {
 				return cause
 			}
-			if err := dec.end(cause, emitOrStop); err != nil {
+			if err := dec.End(cause, emitOrStop); err != nil {
 				return err
 			}
 			return nil
 		}
 		watch.Event()
-		done, err := dec.event(name, data, emitOrStop)
+		done, err := dec.Event(name, data, emitOrStop)
 		if stopped {
 			return errStopped
 		}
@@ -171,7 +162,7 @@ func startsWithObject(body *bufio.Reader) bool {
 	}
 }
 
-func (c caller) readWhole(ctx context.Context, body io.Reader, dec decoder, emit func(model.Part) bool) error {
+func (c caller) readWhole(ctx context.Context, body io.Reader, dec answer.Decoder, emit func(model.Part) bool) error {
 	data, err := io.ReadAll(io.LimitReader(body, eventstream.MaxSize+1))
 	switch {
 	case err != nil:
@@ -179,17 +170,7 @@ func (c caller) readWhole(ctx context.Context, body io.Reader, dec decoder, emit
 	case len(data) > eventstream.MaxSize:
 		return c.fault.Broken(eventstream.ErrTooLarge.Error(), eventstream.ErrTooLarge)
 	}
-	return dec.whole(data, emit)
-}
-
-// decode reads a payload into v. A field of an unexpected type is left out; what is no JSON is an error.
-func (c caller) decode(data []byte, v any) error {
-	err := json.Unmarshal(data, v)
-	var mismatch *json.UnmarshalTypeError
-	if err == nil || errors.As(err, &mismatch) {
-		return nil
-	}
-	return c.fault.Broken("a piece of the answer is not JSON: "+err.Error(), err)
+	return dec.Whole(data, emit)
 }
 
 // extraFields are the fields of an Extra as the SDK merges them: null leaves a field out.

@@ -50,7 +50,7 @@ func inlineText(b item.Block) (string, bool) {
 func mention(b item.Block) string {
 	where := b.URL
 	if strings.HasPrefix(where, "data:") {
-		where = mimeOf(where)
+		where, _, _ = strings.Cut(strings.TrimPrefix(where[:min(len(where), 100)], "data:"), ";")
 	}
 	what := string(b.Type)
 	if b.Type == item.ForeignBlock {
@@ -137,3 +137,6 @@ func ownReasoning(m item.Message, provider string) []item.Reasoning {
 	}
 	return own
 }
+
+// isNull reports a value that was not given.
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

@@ -1,19 +1,16 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 )
 
 // stream answers with chat chunks, given as their choices' deltas, and then finishes.
-func stream(t testing.TB, finish string, deltas ...string) answer {
+func stream(t testing.TB, finish string, deltas ...string) reply {
 	t.Helper()
 	var b strings.Builder
 	for _, d := range deltas {
@@ -131,39 +128,6 @@ func TestHabitsOfReasoning(t *testing.T) {
 	}
 }
 
-// However a text with spans is cut, its pieces are the same.
-func TestThinkSpansSurviveAnyCut(t *testing.T) {
-	word := rapid.SampledFrom([]string{"<think>", "</think>", "<", "th", "a", "\n", " ", "é", "`", ">", "/"})
-	split := func(pieces []string) (text, thought string) {
-		var s thinkSplitter
-		add := func(to *string) func(string) {
-			return func(p string) {
-				if p == "" {
-					t.Error("an empty piece")
-				}
-				*to += p
-			}
-		}
-		for _, p := range pieces {
-			s.split(p, add(&text), add(&thought))
-		}
-		s.flush(add(&text), add(&thought))
-		return text, thought
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		in := strings.Join(rapid.SliceOf(word).Draw(t, "in"), "")
-		text, thought := split([]string{in})
-		if gotText, gotThought := split(strings.Split(in, "")); gotText != text || gotThought != thought {
-			t.Errorf("%q cut up: %q and %q, whole: %q and %q", in, gotText, gotThought, text, thought)
-		}
-		for _, c := range "aé`" {
-			if strings.Count(text+thought, string(c)) != strings.Count(in, string(c)) {
-				t.Errorf("%q: text was lost or doubled: %q and %q", in, text, thought)
-			}
-		}
-	})
-}
-
 func TestHabitsOfUsageAndEnds(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kind, body string
@@ -253,59 +217,6 @@ func TestHabitsOfResponses(t *testing.T) {
 		a := collect(t, t.Context(), Responses(options(t, serve(t, "application/json", [][]byte{[]byte(body)}))), hello)
 		if a.Err != nil || a.text() != "hi" {
 			t.Errorf("got %q, %v", a.text(), a.Err)
-		}
-	})
-}
-
-// Whatever a server sends, the decoders keep the laws: no panic, and after at most one end, nothing.
-func FuzzDecoders(f *testing.F) {
-	for _, r := range recordings(f) {
-		if len(r.body) < 10_000 {
-			f.Add(r.body)
-		}
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, dec := range []decoder{newChatDecoder(caller{}), newResponseDecoder(caller{})} {
-			ended, calls := false, 0
-			emit := func(p model.Part) bool {
-				if ended {
-					t.Errorf("%T after the end", p)
-				}
-				switch p := p.(type) {
-				case model.Finish:
-					ended = true
-				case model.ToolCall:
-					if p.Index > calls || p.Index < 0 {
-						t.Errorf("call %d after %d", p.Index, calls)
-					}
-					calls = max(calls, p.Index+1)
-				}
-				return true
-			}
-			done := false
-			for line := range strings.SplitSeq(string(body), "\n") {
-				line = strings.TrimPrefix(line, "data: ")
-				var err error
-				if done, err = dec.event("", []byte(line), emit); done || err != nil {
-					if err == nil && !ended {
-						t.Error("done without a finish")
-					}
-					done = true
-					break
-				}
-			}
-			if !done {
-				if err := dec.end(nil, emit); (err == nil) != ended {
-					t.Errorf("ended %v, error %v", ended, err)
-				}
-			}
-		}
-		var v text
-		if err := v.UnmarshalJSON(append([]byte(`"`), append(body, '"')...)); err == nil && json.Valid(append([]byte(`"`), append(body, '"')...)) {
-			var want string
-			if json.Unmarshal(append([]byte(`"`), append(body, '"')...), &want) == nil && want != string(v) {
-				t.Errorf("text %q, want %q", v, want)
-			}
 		}
 	})
 }

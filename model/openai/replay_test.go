@@ -142,8 +142,8 @@ func open(responses bool, o Options) model.Model {
 
 var hello = model.Request{Messages: []item.Message{item.UserText("1", "hello")}}
 
-// answer is what an answer amounts to.
-type answer struct {
+// reply is what an answer amounts to.
+type reply struct {
 	Text      map[int]string
 	Reasoning map[[2]int]string
 	Sealed    map[int]string // signature, encrypted content and id of reasoning items
@@ -157,9 +157,9 @@ type answer struct {
 }
 
 // collect reads an answer and checks the laws of model.Stream on the way.
-func collect(t testing.TB, ctx context.Context, m model.Model, req model.Request) answer {
+func collect(t testing.TB, ctx context.Context, m model.Model, req model.Request) reply {
 	t.Helper()
-	a := answer{Text: map[int]string{}, Reasoning: map[[2]int]string{}, Sealed: map[int]string{}}
+	a := reply{Text: map[int]string{}, Reasoning: map[[2]int]string{}, Sealed: map[int]string{}}
 	for p, err := range m.Stream(ctx, req) {
 		if a.Err != nil || a.Finish != nil {
 			t.Errorf("%T, %v came after the end", p, err)
@@ -213,7 +213,7 @@ func collect(t testing.TB, ctx context.Context, m model.Model, req model.Request
 	return a
 }
 
-func (a answer) text() string {
+func (a reply) text() string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(a.Text)) {
 		b.WriteString(a.Text[k])
@@ -221,7 +221,7 @@ func (a answer) text() string {
 	return b.String()
 }
 
-func (a answer) reasoning() string {
+func (a reply) reasoning() string {
 	var b strings.Builder
 	for _, k := range slices.SortedFunc(maps.Keys(a.Reasoning), func(x, y [2]int) int { return slices.Compare(x[:], y[:]) }) {
 		b.WriteString(a.Reasoning[k])
@@ -230,7 +230,7 @@ func (a answer) reasoning() string {
 }
 
 // golden is the answer in a form to read and compare.
-func (a answer) golden() string {
+func (a reply) golden() string {
 	var b strings.Builder
 	for _, k := range slices.SortedFunc(maps.Keys(a.Reasoning), func(x, y [2]int) int { return slices.Compare(x[:], y[:]) }) {
 		fmt.Fprintf(&b, "reasoning %d.%d: %q\n", k[0], k[1], a.Reasoning[k])

@@ -52,7 +52,7 @@ const (
 )
 
 // story is a conversation with everything in it that a wire may have to carry.
-func story(provider string) model.Request {
+func story(provider, sealed string) model.Request {
 	temp := 0.5
 	return model.Request{
 		System: "be brief",
@@ -70,7 +70,7 @@ func story(provider string) model.Request {
 			item.UserText("3", "go on"),
 			{Role: item.Assistant,
 				Reasoning: []item.Reasoning{
-					{ID: "rs_1", Summary: item.Text("own thought"), Encrypted: `{"sealed":1}`, Provider: provider},
+					{ID: "rs_1", Summary: item.Text("own thought"), Encrypted: sealed, Provider: provider},
 					{ID: "th_1", Summary: item.Text("foreign thought"), Signature: "sig", Provider: "anthropic"},
 				},
 				ToolCalls: []item.ToolCall{
@@ -111,7 +111,11 @@ func TestRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.o.Model, tc.o.Key, tc.o.BaseURL = "m", Secret(canary), "/v1"
-			r, body := sent(t, tc.responses, tc.o, story(tc.o.Provider))
+			sealed := `{"type":"reasoning.encrypted","data":"zz"}`
+			if tc.responses {
+				sealed = "gAAAAA=="
+			}
+			r, body := sent(t, tc.responses, tc.o, story(tc.o.Provider, sealed))
 			path := map[bool]string{false: "/v1/chat/completions", true: "/v1/responses"}[tc.responses]
 			if r.URL.Path != path || r.Header.Get("Authorization") != "Bearer "+canary {
 				t.Errorf("sent to %s with %q", r.URL, r.Header.Get("Authorization"))

@@ -157,7 +157,11 @@ func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputIt
 // take the text.
 func (m *ResponsesModel) reasoning(r item.Reasoning) (*responses.ResponseReasoningItemParam, bool) {
 	it := &responses.ResponseReasoningItemParam{ID: r.ID, Summary: []responses.ResponseReasoningItemSummaryParam{}}
-	if r.Encrypted != "" {
+	if r.ID == "" {
+		it.SetExtraFields(map[string]any{"id": param.Omit})
+	}
+	// An object is what OpenRouter encrypted on the other wire.
+	if r.Encrypted != "" && r.Encrypted[0] != '{' {
 		it.EncryptedContent = param.NewOpt(r.Encrypted)
 		for _, b := range r.Summary {
 			it.Summary = append(it.Summary, responses.ResponseReasoningItemSummaryParam{Text: b.Text})

@@ -8,6 +8,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
 // ResponsesModel calls a model over the Responses API, which keeps reasoning between turns and has the provider's
@@ -43,6 +44,6 @@ func (m *ResponsesModel) Stream(ctx context.Context, req model.Request) iter.Seq
 			_, err := m.service.New(ctx, params, opts...)
 			return err
 		}
-		m.stream(ctx, post, newResponseDecoder(m.caller), yield)
+		m.stream(ctx, post, answer.NewResponses(m.fault), yield)
 	}
 }

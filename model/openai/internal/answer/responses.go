@@ -1,4 +1,4 @@
-package openai
+package answer
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/eventstream"
 )
 
 // responseEvent is one payload on the Responses wire, and only what we read of it.
@@ -58,10 +59,10 @@ type response struct {
 	} `json:"incomplete_details"`
 }
 
-// responseDecoder reads one answer on the Responses wire. Things are told apart by their place in the output:
+// Responses reads one answer on the Responses wire. Things are told apart by their place in the output:
 // ids may change from one event to the next where a proxy makes them up.
-type responseDecoder struct {
-	c       caller
+type Responses struct {
+	fault   eventstream.Fault
 	ev      responseEvent
 	emit    func(model.Part) bool
 	outputs map[int]*output
@@ -86,16 +87,18 @@ type blockKey struct {
 	index int
 }
 
-func newResponseDecoder(c caller) *responseDecoder {
-	return &responseDecoder{c: c, outputs: make(map[int]*output)}
+// NewResponses returns a decoder of one answer.
+func NewResponses(fault eventstream.Fault) *Responses {
+	return &Responses{fault: fault, outputs: make(map[int]*output)}
 }
 
-func (d *responseDecoder) event(name string, data []byte, emit func(model.Part) bool) (bool, error) {
+// Event reads one payload; see [Decoder].
+func (d *Responses) Event(name string, data []byte, emit func(model.Part) bool) (bool, error) {
 	d.ev = responseEvent{}
 	if string(data) == "[DONE]" {
-		return true, d.end(nil, emit)
+		return true, d.End(nil, emit)
 	}
-	if err := d.c.decode(data, &d.ev); err != nil {
+	if err := decode(d.fault, data, &d.ev); err != nil {
 		return false, err
 	}
 	if d.ev.Type == "" {
@@ -105,22 +108,22 @@ func (d *responseDecoder) event(name string, data []byte, emit func(model.Part) 
 	return d.read(data)
 }
 
-// whole reads a response that came in one piece.
-func (d *responseDecoder) whole(data []byte, emit func(model.Part) bool) error {
+// Whole reads a response that came in one piece; see [Decoder].
+func (d *Responses) Whole(data []byte, emit func(model.Part) bool) error {
 	d.emit = emit
 	d.ev = responseEvent{}
 	var r response
-	if err := d.c.decode(data, &r); err != nil {
+	if err := decode(d.fault, data, &r); err != nil {
 		return err
 	}
 	if !isNull(r.Error) || r.Status == "" {
-		return d.c.fault.Payload(data)
+		return d.fault.Payload(data)
 	}
 	_, err := d.over(&r, data)
 	return err
 }
 
-func (d *responseDecoder) read(data []byte) (bool, error) {
+func (d *Responses) read(data []byte) (bool, error) {
 	ev := &d.ev
 	switch ev.Type {
 	case "response.output_text.delta":
@@ -168,14 +171,14 @@ func (d *responseDecoder) read(data []byte) (bool, error) {
 		d.image(ev.Output, unquoted(ev.Image), ev.Format, true)
 	case "response.completed", "response.incomplete", "response.done":
 		if ev.Response == nil {
-			return false, d.c.fault.Broken("the answer's end says nothing about it", nil)
+			return false, d.fault.Broken("the answer's end says nothing about it", nil)
 		}
 		return d.over(ev.Response, data)
 	case "response.failed", "response.cancelled", "error":
-		return false, d.c.fault.Payload(data)
+		return false, d.fault.Payload(data)
 	default:
 		if !isNull(ev.Error) {
-			return false, d.c.fault.Payload(data)
+			return false, d.fault.Payload(data)
 		}
 		// Progress of the provider's own tools, and events that are newer than we are.
 	}
@@ -183,7 +186,7 @@ func (d *responseDecoder) read(data []byte) (bool, error) {
 }
 
 // at returns the element of the output at a place, known or not.
-func (d *responseDecoder) at(place int) *output {
+func (d *Responses) at(place int) *output {
 	o := d.outputs[place]
 	if o == nil {
 		o = &output{blocks: make(map[blockKey]int), notes: make(map[int]int)}
@@ -193,7 +196,7 @@ func (d *responseDecoder) at(place int) *output {
 }
 
 // open reads the beginning of an element.
-func (d *responseDecoder) open(place int, it *outputItem) *output {
+func (d *Responses) open(place int, it *outputItem) *output {
 	o := d.at(place)
 	if o.kind != "" {
 		return o
@@ -216,7 +219,7 @@ func (d *responseDecoder) open(place int, it *outputItem) *output {
 }
 
 // close reads the end of an element, which repeats all of it.
-func (d *responseDecoder) close(place int, it *outputItem) {
+func (d *Responses) close(place int, it *outputItem) {
 	o := d.open(place, it)
 	d.ev.Output = place
 	switch it.Type {
@@ -245,7 +248,7 @@ func (d *responseDecoder) close(place int, it *outputItem) {
 	}
 }
 
-func (d *responseDecoder) part(place, index int, p *contentPart) {
+func (d *Responses) part(place, index int, p *contentPart) {
 	d.ev.Output = place
 	switch p.Type {
 	case "output_text":
@@ -260,7 +263,7 @@ func (d *responseDecoder) part(place, index int, p *contentPart) {
 }
 
 // block returns the number of a block of the answer.
-func (d *responseDecoder) block(o *output, kind byte, index int) (number int, known bool) {
+func (d *Responses) block(o *output, kind byte, index int) (number int, known bool) {
 	key := blockKey{kind, index}
 	n, known := o.blocks[key]
 	if !known {
@@ -271,7 +274,7 @@ func (d *responseDecoder) block(o *output, kind byte, index int) (number int, kn
 	return n, known
 }
 
-func (d *responseDecoder) text(kind byte, piece text) {
+func (d *Responses) text(kind byte, piece text) {
 	if piece == "" {
 		return
 	}
@@ -281,7 +284,7 @@ func (d *responseDecoder) text(kind byte, piece text) {
 }
 
 // rest hands out a whole text of which no piece was streamed.
-func (d *responseDecoder) rest(kind byte, index int, whole text) {
+func (d *Responses) rest(kind byte, index int, whole text) {
 	if whole == "" {
 		return
 	}
@@ -292,7 +295,7 @@ func (d *responseDecoder) rest(kind byte, index int, whole text) {
 }
 
 // thoughtBlock returns the number of a block within a reasoning item.
-func (d *responseDecoder) thoughtBlock(kind byte, index int) (o *output, number int, known bool) {
+func (d *Responses) thoughtBlock(kind byte, index int) (o *output, number int, known bool) {
 	o = d.open(d.ev.Output, &outputItem{Type: "reasoning"})
 	key := blockKey{kind, index}
 	n, known := o.blocks[key]
@@ -303,7 +306,7 @@ func (d *responseDecoder) thoughtBlock(kind byte, index int) (o *output, number 
 	return o, n, known
 }
 
-func (d *responseDecoder) thought(kind byte, index int, piece text) {
+func (d *Responses) thought(kind byte, index int, piece text) {
 	if piece == "" {
 		return
 	}
@@ -311,7 +314,7 @@ func (d *responseDecoder) thought(kind byte, index int, piece text) {
 	d.emit(model.Reasoning{Item: o.number, Block: n, Text: string(piece)})
 }
 
-func (d *responseDecoder) restThought(kind byte, index int, whole text) {
+func (d *Responses) restThought(kind byte, index int, whole text) {
 	if whole == "" {
 		return
 	}
@@ -321,7 +324,7 @@ func (d *responseDecoder) restThought(kind byte, index int, whole text) {
 }
 
 // arguments hands out a piece of a call's arguments. Those of the provider's own tools are not ours to run.
-func (d *responseDecoder) arguments(place int, piece string) {
+func (d *Responses) arguments(place int, piece string) {
 	o := d.at(place)
 	if o.kind != "function_call" || piece == "" {
 		return
@@ -330,7 +333,7 @@ func (d *responseDecoder) arguments(place int, piece string) {
 	d.emit(model.ToolCall{Index: o.number, Arguments: piece})
 }
 
-func (d *responseDecoder) annotate(o *output, index int, a annotation) {
+func (d *Responses) annotate(o *output, index int, a annotation) {
 	o.notes[index]++
 	if cite, ok := a.citation(); ok {
 		n, _ := d.block(o, 't', index)
@@ -338,7 +341,7 @@ func (d *responseDecoder) annotate(o *output, index int, a annotation) {
 	}
 }
 
-func (d *responseDecoder) image(place int, data, format string, partial bool) {
+func (d *Responses) image(place int, data, format string, partial bool) {
 	if data == "" {
 		return
 	}
@@ -351,9 +354,9 @@ func (d *responseDecoder) image(place int, data, format string, partial bool) {
 }
 
 // over reads the end of the answer.
-func (d *responseDecoder) over(r *response, data []byte) (bool, error) {
+func (d *Responses) over(r *response, data []byte) (bool, error) {
 	if r.Status == "failed" || r.Status == "cancelled" || !isNull(r.Error) {
-		return false, d.c.fault.Payload(data)
+		return false, d.fault.Payload(data)
 	}
 	if len(d.outputs) == 0 { // nothing was streamed but the end
 		for i := range r.Output {
@@ -373,7 +376,7 @@ func (d *responseDecoder) over(r *response, data []byte) (bool, error) {
 	return true, nil
 }
 
-func (d *responseDecoder) reason(r *response, raw string) item.Finish {
+func (d *Responses) reason(r *response, raw string) item.Finish {
 	switch {
 	case raw == "max_output_tokens" || raw == "max_tokens":
 		return item.FinishLength
@@ -389,9 +392,10 @@ func (d *responseDecoder) reason(r *response, raw string) item.Finish {
 	return item.FinishStop
 }
 
-func (d *responseDecoder) end(cause error, _ func(model.Part) bool) error {
+// End says that nothing more will come; see [Decoder].
+func (d *Responses) End(cause error, _ func(model.Part) bool) error {
 	if cause != nil {
 		return cause
 	}
-	return d.c.fault.Incomplete()
+	return d.fault.Incomplete()
 }

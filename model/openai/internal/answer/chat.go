@@ -1,4 +1,4 @@
-package openai
+package answer
 
 import (
 	"bytes"
@@ -6,11 +6,12 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/eventstream"
 )
 
-// chatDecoder reads one answer on the Chat Completions wire.
-type chatDecoder struct {
-	c     caller
+// Chat reads one answer on the Chat Completions wire.
+type Chat struct {
+	fault eventstream.Fault
 	chunk chunk
 	emit  func(model.Part) bool
 
@@ -27,9 +28,11 @@ type chatDecoder struct {
 	model   string
 }
 
-func newChatDecoder(c caller) *chatDecoder {
-	d := &chatDecoder{c: c}
-	d.think.off = c.info.Provider == providerOpenAI || c.info.Provider == providerAzure
+// NewChat returns a decoder of one answer. Think spans in the text are separated from it unless the server is
+// known not to send any, which literal says: then text that looks like one is text.
+func NewChat(fault eventstream.Fault, literal bool) *Chat {
+	d := &Chat{fault: fault}
+	d.think.off = literal
 	d.text = func(s string) {
 		d.thoughts.over = true
 		d.emit(model.Text{Block: d.blocks.at(contentBlock), Text: s})
@@ -40,26 +43,28 @@ func newChatDecoder(c caller) *chatDecoder {
 
 var doneMark = []byte("[DONE]")
 
-func (d *chatDecoder) event(_ string, data []byte, emit func(model.Part) bool) (bool, error) {
+// Event reads one payload; see [Decoder].
+func (d *Chat) Event(_ string, data []byte, emit func(model.Part) bool) (bool, error) {
 	if bytes.Equal(bytes.TrimSpace(data), doneMark) {
-		return true, d.end(nil, emit)
+		return true, d.End(nil, emit)
 	}
 	d.chunk.reset()
-	if err := d.c.decode(data, &d.chunk); err != nil {
+	if err := decode(d.fault, data, &d.chunk); err != nil {
 		return false, err
 	}
 	return d.read(data, emit)
 }
 
-func (d *chatDecoder) whole(data []byte, emit func(model.Part) bool) error {
-	if _, err := d.event("", data, emit); err != nil {
+// Whole reads an answer that was not streamed; see [Decoder].
+func (d *Chat) Whole(data []byte, emit func(model.Part) bool) error {
+	if _, err := d.Event("", data, emit); err != nil {
 		return err
 	}
-	return d.end(nil, emit)
+	return d.End(nil, emit)
 }
 
 // read hands out what is in the decoded chunk; data is the payload that it came in.
-func (d *chatDecoder) read(data []byte, emit func(model.Part) bool) (bool, error) {
+func (d *Chat) read(data []byte, emit func(model.Part) bool) (bool, error) {
 	k := &d.chunk
 	d.emit = emit
 	if len(k.Model) > 2 {
@@ -99,15 +104,15 @@ func (d *chatDecoder) read(data []byte, emit func(model.Part) bool) (bool, error
 }
 
 // failed names an error that the server reported in a payload.
-func (d *chatDecoder) failed(data []byte) error {
+func (d *Chat) failed(data []byte) error {
 	if g := d.chunk.Groq; g != nil && !isNull(g.Error) && isNull(d.chunk.Error) {
 		data, _ = json.Marshal(map[string]json.RawMessage{"error": g.Error})
 	}
-	return d.c.fault.Payload(data)
+	return d.fault.Payload(data)
 }
 
 // ollama reads the fields of Ollama's own API.
-func (d *chatDecoder) ollama(k *chunk) {
+func (d *Chat) ollama(k *chunk) {
 	if k.Thinking != "" {
 		d.thought(string(k.Thinking))
 	}
@@ -126,7 +131,7 @@ func (d *chatDecoder) ollama(k *chunk) {
 	}
 }
 
-func (d *chatDecoder) delta(v *delta) {
+func (d *Chat) delta(v *delta) {
 	d.reasoning(v)
 	if v.Content != "" {
 		d.think.split(string(v.Content), d.text, d.thought)
@@ -156,14 +161,14 @@ func (d *chatDecoder) delta(v *delta) {
 	}
 }
 
-func (d *chatDecoder) call(f fragment) {
+func (d *Chat) call(f fragment) {
 	d.thoughts.over = true
 	d.calls.add(f, d.emit)
 }
 
 // reasoning reads the first of the several ways to send it that has something: servers that use two of them
 // say the same in both.
-func (d *chatDecoder) reasoning(v *delta) {
+func (d *Chat) reasoning(v *delta) {
 	said := false
 	for i := range v.Details {
 		said = d.detail(&v.Details[i]) || said
@@ -183,7 +188,7 @@ func (d *chatDecoder) reasoning(v *delta) {
 }
 
 // detail hands out an element of reasoning_details and reports whether it had text.
-func (d *chatDecoder) detail(v *detail) bool {
+func (d *Chat) detail(v *detail) bool {
 	index := 0
 	if v.Index != nil {
 		index = *v.Index
@@ -212,7 +217,7 @@ func nullable(t text) *text {
 }
 
 // count hands out usage that is new.
-func (d *chatDecoder) count(u *usage) {
+func (d *Chat) count(u *usage) {
 	if u == nil {
 		return
 	}
@@ -222,24 +227,25 @@ func (d *chatDecoder) count(u *usage) {
 	}
 }
 
-func (d *chatDecoder) end(cause error, emit func(model.Part) bool) error {
+// End says that nothing more will come; see [Decoder].
+func (d *Chat) End(cause error, emit func(model.Part) bool) error {
 	d.emit = emit
 	d.think.flush(d.text, d.thought)
 	switch {
 	case d.finish == "" && cause != nil:
 		return cause
 	case d.finish == "":
-		return d.c.fault.Incomplete()
+		return d.fault.Incomplete()
 	case d.finish == "insufficient_system_resource": // DeepSeek
-		return d.c.fault.Payload([]byte(`{"type":"overloaded","message":"the provider ran out of resources in the middle of the answer"}`))
+		return d.fault.Payload([]byte(`{"type":"overloaded","message":"the provider ran out of resources in the middle of the answer"}`))
 	case d.calls.nameless():
-		return d.c.fault.Broken("a tool call came without the tool's name", nil)
+		return d.fault.Broken("a tool call came without the tool's name", nil)
 	}
 	emit(model.Finish{Reason: d.reason(), Raw: d.finish, Model: d.model})
 	return nil
 }
 
-func (d *chatDecoder) reason() item.Finish {
+func (d *Chat) reason() item.Finish {
 	switch d.finish {
 	case "length", "max_tokens", "model_length":
 		return item.FinishLength
