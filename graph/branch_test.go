@@ -126,3 +126,17 @@ func TestAmbiguousUpdateIsRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestQuestionOfAnOlderCheckpointIsAnsweredOtherwise(t *testing.T) {
+	s := begin(t, votesGraph(&counter{}))
+	r := s.input(`{}`)
+	asked, left := r.Checkpoint, r.Interrupts[0].ID
+	s.resume(`"A"`)
+	s.resume(`"B"`)
+
+	r = s.run(graph.Execution{From: asked, Orders: &graph.Orders{Resume: json.RawMessage(`{"` + left + `":"C"}`)}})
+	equal(t, "votes", strs(t, r.Values["votes"]), []string{"left:C", "right:B", "counted"})
+	equal(t, "history", s.history("")[4:], []string{"1 fork left,right", "2 loop count", "3 loop"})
+	r = s.run(graph.Execution{From: asked, Orders: &graph.Orders{Resume: json.RawMessage(`"D"`)}})
+	equal(t, "votes", strs(t, r.Values["votes"]), []string{"left:D", "right:B", "counted"})
+}

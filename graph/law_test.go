@@ -24,11 +24,11 @@ type plan struct {
 }
 
 type duty struct {
-	act   string // note, ask, fail, send, sub, agent, replace, hop
+	act   string // one of acts
 	yield int    // how often the node gives way to others: the scheduling
 }
 
-var acts = []string{"note", "note", "ask", "ask twice", "fail", "panic", "send", "sub", "agents", "replace", "clear"}
+var acts = []string{"note", "ask", "ask", "ask twice", "fail", "panic", "send", "sub", "agents", "replace", "clear"}
 
 func drawPlan(t *rapid.T) plan {
 	var p plan

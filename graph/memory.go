@@ -28,7 +28,7 @@ type spaceKey struct{ thread, ns string }
 
 // space is a namespace of a thread.
 type space struct {
-	commits []Commit // in the order of their ids
+	commits []*Commit // in the order of their ids
 	blobs   map[blobKey]Blob
 	kept    map[string][]Outcome // by checkpoint
 }
@@ -64,7 +64,7 @@ func (m *Memory) Record(ctx context.Context, b Batch) error {
 	for _, s := range b.Save {
 		switch s := s.(type) {
 		case Commit:
-			m.commit(s)
+			m.commit(&s)
 		case Kept:
 			sp := m.space(s.Thread, s.NS)
 			list := slices.DeleteFunc(slices.Clone(sp.kept[s.Checkpoint]), func(o Outcome) bool { return o.Task == s.Outcome.Task })
@@ -74,12 +74,12 @@ func (m *Memory) Record(ctx context.Context, b Batch) error {
 	return nil
 }
 
-func (m *Memory) commit(c Commit) {
+func (m *Memory) commit(c *Commit) {
 	sp := m.space(c.Checkpoint.Thread, c.Checkpoint.NS)
 	for _, b := range c.Blobs {
 		sp.blobs[blobKey{b.Field, b.Version}] = b
 	}
-	at, _ := slices.BinarySearchFunc(sp.commits, c.Checkpoint.ID, func(c Commit, id string) int { return cmp.Compare(c.Checkpoint.ID, id) })
+	at, _ := slices.BinarySearchFunc(sp.commits, c.Checkpoint.ID, func(c *Commit, id string) int { return cmp.Compare(c.Checkpoint.ID, id) })
 	sp.commits = slices.Insert(sp.commits, at, c)
 }
 
@@ -123,7 +123,7 @@ func (m *Memory) List(_ context.Context, thread, ns, before string, limit int) (
 	return out, nil
 }
 
-func (sp *space) snapshot(c Commit) (*Snapshot, error) {
+func (sp *space) snapshot(c *Commit) (*Snapshot, error) {
 	s := &Snapshot{Checkpoint: c.Checkpoint, Values: map[string]json.RawMessage{}, Kept: slices.Clone(sp.kept[c.Checkpoint.ID])}
 	for field, version := range c.Checkpoint.Versions {
 		v, err := sp.value(field, version)

@@ -11,7 +11,7 @@ import (
 
 // obey carries out a client's orders at a checkpoint. Answers, changed state and new targets become durable
 // together with the first step.
-func (e *engine) obey(ctx context.Context, from *Snapshot) error {
+func (e *engine) obey(ctx context.Context, from *Snapshot, latest bool) error {
 	if from == nil {
 		if e.x.Orders.Resume != nil {
 			return fmt.Errorf("thread %q: %w", e.x.Thread, ErrNotPending)
@@ -20,7 +20,11 @@ func (e *engine) obey(ctx context.Context, from *Snapshot) error {
 	} else if err := e.stand(from); err != nil {
 		return err
 	}
-	if err := e.answer(ctx); err != nil {
+	answer := e.answer
+	if e.x.Orders.Resume != nil && !latest && len(e.pending()) == 0 && len(e.cp.Next) > 0 {
+		answer = e.answerAgain
+	}
+	if err := answer(ctx); err != nil {
 		return err
 	}
 	writes, err := e.g.readWrites(e.x.Orders.Update)
@@ -73,13 +77,7 @@ func (e *engine) amend(writes []Write, targets []Target) error {
 		}
 		moved := *o
 		moved.Task, moved.Interrupts, moved.Error = next[i].ID, nil, nil
-		e.kept = append(e.kept, moved)
-		k := Kept{Thread: e.x.Thread, NS: e.ns, Checkpoint: e.cp.ID, Outcome: moved}
-		if e.saved {
-			e.out.Save = append(e.out.Save, k)
-		} else {
-			e.last = append(e.last, k)
-		}
+		e.carry(moved)
 	}
 	return nil
 }
@@ -120,6 +118,50 @@ func (e *engine) answer(ctx context.Context) error {
 	}
 	post.send()
 	return nil
+}
+
+// answerAgain goes back to a checkpoint whose questions were all answered, and answers one of them otherwise. The
+// tasks run once more, at a copy of the checkpoint; what else they ask gets the answers of before.
+func (e *engine) answerAgain(context.Context) error {
+	byID, one := e.x.Orders.answers()
+	tasks, kept := e.cp.Next, e.kept
+	if err := e.fork(); err != nil {
+		return err
+	}
+	for i, t := range tasks {
+		o := outcomeOf(kept, t.ID)
+		if o == nil || len(o.Resumes) == 0 {
+			continue
+		}
+		again := Outcome{Task: e.cp.Next[i].ID, Node: t.Node, Resumes: o.Resumes, ResumedBy: o.ResumedBy}
+		for n := range o.Resumes {
+			answer, ok := byID[interruptID(t.ID, n)]
+			if one != nil {
+				answer, ok, one = one, true, nil // the first that was asked
+			}
+			if ok {
+				delete(byID, interruptID(t.ID, n))
+				again.Resumes, again.ResumedBy = append(slices.Clone(o.Resumes[:n]), answer), e.x.Run
+				break
+			}
+		}
+		e.carry(again)
+	}
+	for id := range byID {
+		return fmt.Errorf("interrupt %s: %w", id, ErrNotPending)
+	}
+	return nil
+}
+
+// carry keeps an outcome with the checkpoint that was just made.
+func (e *engine) carry(o Outcome) {
+	e.kept = append(e.kept, o)
+	k := Kept{Thread: e.x.Thread, NS: e.ns, Checkpoint: e.cp.ID, Outcome: o}
+	if e.saved {
+		e.out.Save = append(e.out.Save, k)
+	} else {
+		e.last = append(e.last, k)
+	}
 }
 
 // pending lists the open questions in the order of the tasks.

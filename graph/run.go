@@ -86,7 +86,10 @@ func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 	if err := e.begin(ctx); err != nil {
 		return Result{}, err
 	}
-	return e.finish(ctx, e.loop(ctx))
+	if err := e.end(ctx, e.loop(ctx)); err != nil {
+		return Result{}, err
+	}
+	return e.result()
 }
 
 // session is what all engines of a run share.
@@ -149,6 +152,9 @@ func (e *engine) envelope(node string, step int, ev event.Event) event.Envelope 
 // note adds events to the next batch.
 func (e *engine) note(node string, step int, ev event.Event) {
 	if e.x.Recorder != nil {
+		if e.out.Events == nil { // the usual batch: a node ended, a checkpoint was saved, a node starts
+			e.out.Events = make([]event.Envelope, 0, 3)
+		}
 		e.out.Events = append(e.out.Events, e.envelope(node, step, ev))
 	}
 }
@@ -185,7 +191,7 @@ func (e *engine) begin(ctx context.Context) error {
 	}
 	switch {
 	case e.x.Orders != nil:
-		return e.obey(ctx, from)
+		return e.obey(ctx, from, from == latest)
 	case nullToNil(e.x.Input) != nil:
 		if from != nil {
 			err = e.stand(from)
@@ -246,7 +252,7 @@ func (e *engine) stand(snap *Snapshot) error {
 // Whatever was due before is given up.
 func (e *engine) input(ctx context.Context, writes []Write) error {
 	e.kept = nil
-	if err := e.save(event.FromInput, []Task{{Node: Start}}, nil, nil); err != nil {
+	if err := e.save(event.FromInput, []Task{{Node: Start, Path: startPath, Triggers: startTrigger}}, nil, nil); err != nil {
 		return err
 	}
 	start := &taskRun{task: &e.cp.Next[0], node: e.g.start, writes: writes, finished: true}
@@ -256,6 +262,11 @@ func (e *engine) input(ctx context.Context, writes []Write) error {
 	e.started = true
 	return e.advance([]*taskRun{start})
 }
+
+var (
+	startPath    = []string{"pull", Start}
+	startTrigger = []string{Start}
+)
 
 // fork makes a copy of an older checkpoint, to run its tasks once more.
 func (e *engine) fork() error {
@@ -313,25 +324,24 @@ func hitsTask(list []string, tasks []Task) bool {
 	return len(list) > 0 && slices.ContainsFunc(tasks, func(t Task) bool { return hits(list, t.Node) })
 }
 
-// finish records what is left to record and tells how the run stopped.
-func (e *engine) finish(ctx context.Context, failure error) (Result, error) {
+// end records what is left to record, and returns the failure if there was one.
+func (e *engine) end(ctx context.Context, failure error) error {
 	var broken *recordError
-	if !errors.As(failure, &broken) {
-		err := e.settle()
-		if err == nil {
-			// A cancelled run keeps the steps that it finished.
-			err = e.flush(context.WithoutCancel(ctx))
-		}
-		if err != nil {
-			return Result{}, errors.Join(failure, err)
-		}
+	if errors.As(failure, &broken) {
+		return failure
 	}
-	if failure != nil {
-		return Result{}, failure
+	err := e.settle()
+	if err == nil {
+		// A cancelled run keeps the steps that it finished.
+		err = e.flush(context.WithoutCancel(ctx))
 	}
-	return e.result()
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	return failure
 }
 
+// result tells how the graph stopped.
 func (e *engine) result() (Result, error) {
 	values, err := e.st.encode(e.g)
 	if err != nil {

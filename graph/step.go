@@ -140,7 +140,9 @@ func (e *engine) perform(ctx, stepCtx context.Context, t *taskRun, alone bool) e
 		return failure
 	}
 	if alone && t.err == nil && !t.stopped {
-		e.out.Events = append(e.out.Events, events...)
+		for _, ev := range events {
+			e.note(ev.Node, ev.Step, ev.Event)
+		}
 		return nil
 	}
 	b := Batch{Events: events}
@@ -210,10 +212,7 @@ func (e *engine) asked(t *taskRun, err error) (raised []event.Envelope, all []In
 func (t *taskRun) outcome(committed bool) (Outcome, error) {
 	o := Outcome{Task: t.task.ID, Node: t.task.Node, Finished: t.finished, Error: ErrorOf(t.err), Interrupts: t.interrupts}
 	if t.prior != nil {
-		o.ResumedBy = t.prior.ResumedBy
-		if !t.finished {
-			o.Resumes = t.prior.Resumes
-		}
+		o.Resumes, o.ResumedBy = t.prior.Resumes, t.prior.ResumedBy
 	}
 	if !t.finished {
 		return o, nil

@@ -46,7 +46,7 @@ func (s *Scope) descend(ctx context.Context, n *node) (Command, error) {
 	if err := e.enter(ctx, input); err != nil {
 		return Command{}, err
 	}
-	_, err = e.finish(ctx, e.loop(ctx))
+	err = e.end(ctx, e.loop(ctx))
 	var up *parentCommand
 	if errors.As(err, &up) {
 		up.cmd.Parent = false
@@ -198,11 +198,13 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 		ended.Status = event.Interrupted
 	}
 	e.note("", 0, ended)
-	r, err := e.finish(ctx, failure)
-	if err == nil && e.stopped {
-		err = &Interruption{Interrupts: e.open}
+	if err := e.end(ctx, failure); err != nil {
+		return Result{}, err
 	}
-	return r, err
+	if e.stopped {
+		return Result{}, &Interruption{Interrupts: e.open}
+	}
+	return e.result()
 }
 
 // UsageRecall is a [Recall] that also knows what a sub-agent had used when its process died.

@@ -123,7 +123,7 @@ func (e *engine) leaveInput(values json.RawMessage) error {
 	if values = nullToNil(values); values == nil {
 		values = json.RawMessage(`{}`)
 	}
-	return e.save(event.FromInput, []Task{{Node: Start, Triggers: []string{Start}, Input: values}}, e.cp.Joins, nil)
+	return e.save(event.FromInput, []Task{{Node: Start, Path: startPath, Triggers: startTrigger, Input: values}}, e.cp.Joins, nil)
 }
 
 // takeInput applies an input that was left before, unless the update is that very input.
