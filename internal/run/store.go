@@ -55,10 +55,23 @@ type Runs interface {
 	Run(ctx context.Context, who Identity, id string) (Run, error)
 	// ThreadRuns lists the runs of a thread, newest first.
 	ThreadRuns(ctx context.Context, who Identity, thread string, status Status, limit, offset int) ([]Run, error)
+	// SearchRuns returns a page of an owner's runs over all threads, and the number of all that match.
+	SearchRuns(ctx context.Context, who Identity, q RunQuery) (runs []Run, total int, err error)
 	// DeleteRun removes an ended run with its journal and checkpoints; ErrBusy if it has not ended.
 	DeleteRun(ctx context.Context, who Identity, id string) error
 	// RequestCancel notes that a run is to stop. The first request wins; it returns the run as it is then.
 	RequestCancel(ctx context.Context, who Identity, id string, action Action) (Run, error)
+}
+
+// RunQuery selects runs. Zero fields do not restrict.
+type RunQuery struct {
+	Thread    string
+	Assistant string
+	Statuses  []Status        // any of them
+	Metadata  json.RawMessage // an object; every key must be there with an equal value
+	Asc       bool            // oldest first; default newest first
+	Limit     int
+	Offset    int
 }
 
 // NewRun is a run to be created.

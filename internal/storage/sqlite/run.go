@@ -127,6 +127,44 @@ func (db *DB) ThreadRuns(ctx context.Context, who run.Identity, thread string, s
 	return collect(rows, err, scanRun)
 }
 
+// runContains is true of runs whose metadata, which is part of the request, has every top-level key of the object in
+// the parameter with an equal value.
+const runContains = `NOT EXISTS (SELECT 1 FROM json_each(?) want WHERE NOT EXISTS (
+	SELECT 1 FROM json_each(request, '$.metadata') have WHERE have.key = want.key AND have.type = want.type AND have.value IS want.value))`
+
+// SearchRuns returns a page of an owner's runs and the number of all that match.
+func (db *DB) SearchRuns(ctx context.Context, who run.Identity, q run.RunQuery) ([]run.Run, int, error) {
+	var c conditions
+	c.add("owner = ?", who.Owner)
+	if q.Thread != "" {
+		c.add("thread = (SELECT no FROM threads WHERE id = ? AND owner = ?)", q.Thread, who.Owner)
+	}
+	if q.Assistant != "" {
+		c.add("assistant = ?", q.Assistant)
+	}
+	if len(q.Statuses) > 0 {
+		statuses, err := json.Marshal(q.Statuses)
+		if err != nil {
+			return nil, 0, err
+		}
+		c.add("status IN (SELECT value FROM json_each(?))", string(statuses))
+	}
+	if len(q.Metadata) > 0 {
+		c.add(runContains, string(q.Metadata))
+	}
+	var total int
+	if err := db.reads.row(ctx, "SELECT count(*) FROM runs"+c.where(), c.args...).Scan(&total); err != nil {
+		return nil, 0, err
+	}
+	if q.Limit == 0 {
+		return nil, total, nil
+	}
+	rows, err := db.reads.query(ctx, "SELECT "+runColumns+" FROM runs"+c.where()+
+		sortOrder("", q.Asc, nil, "created", "no")+" LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
+	list, err := collect(rows, err, scanRun)
+	return list, total, err
+}
+
 // DeleteRun removes a run that has ended.
 func (db *DB) DeleteRun(ctx context.Context, who run.Identity, id string) error {
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {

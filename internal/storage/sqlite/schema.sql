@@ -42,6 +42,7 @@ CREATE TABLE runs (
   cancel      TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX runs_by_thread ON runs (thread, no);
+CREATE INDEX runs_by_owner ON runs (owner, created);
 CREATE INDEX runs_pending ON runs (not_before, no) WHERE status = 'pending';
 CREATE INDEX runs_leased ON runs (lease_until) WHERE worker <> '';
 -- The law "at most one run of a thread executes at a time", held by the database itself.
