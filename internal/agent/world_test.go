@@ -99,7 +99,9 @@ func (w *world) attempt(ctx context.Context, g *graph.Graph, input any) (graph.R
 	if w.isDead() {
 		return res, errDead
 	}
-	w.end(ctx, res, err)
+	if w.end(ctx, res, err); w.isDead() {
+		return res, errDead
+	}
 	return res, err
 }
 
