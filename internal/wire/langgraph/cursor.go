@@ -1,0 +1,84 @@
+package langgraph
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tributary-ai/tributary/internal/wire"
+)
+
+// ParseCursor reads a Last-Event-ID: after the frame at this place among those of the event seq, which was written under the
+// lease epoch. "-1" and "" are before everything, and give place -1. A plain number is read as a seq whose epoch is
+// not known (0); it is also the ID of a frame where Options.Ordinal is set.
+func ParseCursor(s string) (epoch int, seq uint64, place int, err error) {
+	if s == "" || s == "-1" {
+		return 0, 0, -1, nil
+	}
+	rest := s
+	if before, after, ok := strings.Cut(rest, "-"); ok {
+		n, ok := number(before, 31)
+		if !ok {
+			return 0, 0, 0, badCursor(s)
+		}
+		epoch, rest = int(n), after
+	}
+	rest, sub, dotted := strings.Cut(rest, ".")
+	if dotted {
+		n, ok := number(sub, 31)
+		if !ok || n == 0 { // the first frame has no place in its ID
+			return 0, 0, 0, badCursor(s)
+		}
+		place = int(n)
+	}
+	seq, ok := number(rest, 64)
+	if !ok {
+		return 0, 0, 0, badCursor(s)
+	}
+	return epoch, seq, place, nil
+}
+
+// number reads digits in the one spelling that we write: no sign, no leading zero.
+func number(s string, bits int) (uint64, bool) {
+	if s == "" || s[0] < '0' || s[0] > '9' || len(s) > 1 && s[0] == '0' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s, 10, bits)
+	return n, err == nil
+}
+
+func badCursor(s string) error {
+	if len(s) > 64 {
+		s = s[:64] + "…"
+	}
+	return fmt.Errorf("Last-Event-ID %q is not the id of an event of this stream; use -1 to begin from the start", s)
+}
+
+// A Skip drops the frames that a reader has seen. The projection is run again from the run's first event, and what it
+// gives goes through Drop.
+type Skip struct {
+	seq   uint64
+	place int
+	past  bool
+}
+
+// After returns a Skip that drops everything up to and including the frame with this ID.
+func After(cursor string) (*Skip, error) {
+	_, seq, place, err := ParseCursor(cursor)
+	return &Skip{seq: seq, place: place, past: place < 0}, err
+}
+
+// Drop returns the frames that come after the cursor, in the same slice.
+func (s *Skip) Drop(frames []wire.Frame) []wire.Frame {
+	if s.past {
+		return frames
+	}
+	for i, f := range frames {
+		_, seq, place, err := ParseCursor(f.ID)
+		if err == nil && (seq > s.seq || seq == s.seq && place > s.place) {
+			s.past = true
+			return frames[i:]
+		}
+	}
+	return frames[:0]
+}

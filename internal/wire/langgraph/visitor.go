@@ -1,0 +1,313 @@
+package langgraph
+
+import (
+	"slices"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// visitor keeps the methods of the event set apart from those that a caller sees.
+type visitor Projector
+
+var _ event.Visitor = (*visitor)(nil)
+
+func (v *visitor) p() *Projector { return (*Projector)(v) }
+
+// ours are the keys of a metadata object that a run's own metadata does not replace.
+var ours = []string{
+	"tags", "graph_id", "assistant_id", "run_attempt", "thread_id", "run_id", "langgraph_step", "langgraph_node",
+	"langgraph_triggers", "langgraph_path", "langgraph_checkpoint_ns", "checkpoint_ns", "ls_provider", "ls_model_name", "ls_model_type",
+}
+
+func (v *visitor) RunStarted(e event.RunStarted) error {
+	v.graph, v.assistant, v.attempt = e.Graph, e.Assistant, max(e.Attempt, 1)
+	v.own = members(e.Metadata, ours)
+	v.p().describe()
+	v.metadata()
+	return nil
+}
+
+func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
+	v.attempt = e.Attempt
+	v.p().describe()
+	v.metadata()
+	return nil
+}
+
+func (v *visitor) metadata() {
+	b := appendInt(appendString([]byte(`{"run_id":`), v.run), "attempt", v.attempt)
+	v.p().emit("metadata", append(b, '}'))
+}
+
+func (v *visitor) RunEnded(e event.RunEnded) error {
+	switch e.Status {
+	case event.Success:
+		if v.opt.Modes.Has(Events) {
+			return v.p().chainEnd()
+		}
+	case event.Interrupted:
+		data := append(v.p().appendInterrupts([]byte(`{"__interrupt__":`), v.asked), '}')
+		if v.opt.Modes.Has(Updates) {
+			v.p().emit("updates", data)
+		}
+		if v.opt.Modes.Has(Values) {
+			v.p().emit("values", data)
+		}
+		if v.opt.Modes.Has(Events) {
+			return v.p().chainEnd()
+		}
+	case event.Failed, event.TimedOut:
+		name, text := "Error", e.Reason
+		if e.Error != nil {
+			if name, text = e.Error.Name, e.Error.Message; name == "" {
+				name = e.Error.Code
+			}
+		}
+		b := appendField(appendString([]byte(`{"error":`), name), "message", text)
+		v.p().emit("error", append(b, '}'))
+	case event.Cancelled: // the stream just ends
+	}
+	return nil
+}
+
+func (v *visitor) NodeStarted(e event.NodeStarted) error {
+	p := v.p()
+	x := &execution{id: e.Execution, ns: v.env.NS, node: v.env.Node, step: v.env.Step, triggers: e.Triggers, path: e.Path}
+	if len(e.Input) > 0 {
+		x.input = appendRaw(nil, e.Input)
+	}
+	x.name()
+	p.started++
+	x.order = p.started
+	p.executions[x.id] = x
+	p.running[place{x.ns, x.node}] = x
+	p.within(x.ns)
+	if err := p.enter(x.ns); err != nil {
+		return err
+	}
+	if !p.shows(Tasks|Debug) && !p.opt.Modes.Has(Events) {
+		return nil
+	}
+	return p.tellTask(x)
+}
+
+// within marks the execution that runs the graph of a namespace.
+func (p *Projector) within(ns string) {
+	if ns == "" {
+		return
+	}
+	at := len(ns)
+	for at > 0 && ns[at-1] != ':' {
+		at--
+	}
+	if x := p.executions[ns[at:]]; x != nil {
+		x.child = true
+	}
+}
+
+func (v *visitor) NodeEnded(e event.NodeEnded) error {
+	p := v.p()
+	if err := p.enter(v.env.NS); err != nil { // a result that was kept may come before any node starts
+		return err
+	}
+	x := p.execution(e.Execution)
+	delete(p.executions, e.Execution)
+	if at := (place{x.ns, x.node}); p.running[at] == x {
+		delete(p.running, at)
+	}
+	sp := p.space(v.env.NS)
+	sp.wrote = sp.wrote || wroteSomething(e.Update)
+	if e.Cached {
+		p.tellUpdate(x, e.Update, true)
+		return nil
+	}
+	if e.Error == nil && len(e.Interrupts) == 0 {
+		if err := p.returned(x, e.Update); err != nil {
+			return err
+		}
+		p.tellUpdate(x, e.Update, false)
+	}
+	p.tellResult(x, e)
+	if p.opt.Modes.Has(Events) && e.Error == nil && len(e.Interrupts) == 0 {
+		p.nodeEnd(x, e)
+	}
+	return nil
+}
+
+func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
+	p := v.p()
+	ns := v.env.NS
+	p.within(ns)
+	wrote := p.space(ns).wrote || len(e.Changed) > 0
+	p.stand(ns, e.ID)
+	switch e.Source {
+	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
+		p.space(ns).wrote = true
+		wrote = false
+	case event.FromFork, event.FromUpdate: // where the run begins
+		wrote = true
+	case event.FromLoop:
+	}
+	return p.tellState(ns, wrote)
+}
+
+func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
+	if _, again := v.questions[e.ID]; !again { // a node that runs again after a crash asks again
+		v.asked = append(v.asked, e.ID)
+	}
+	v.questions[e.ID] = question{appendRaw(nil, e.Value), v.p().execution(e.Execution).order}
+	// Nodes of one step ask in any order; those who read the state see them in the order of the tasks.
+	slices.SortStableFunc(v.asked, func(a, b string) int { return v.questions[a].order - v.questions[b].order })
+	return nil
+}
+
+func (v *visitor) Custom(e event.Custom) error {
+	if p := v.p(); p.shows(Custom) {
+		p.emit(p.name("custom", v.env.NS), appendRaw(nil, e.Data))
+	}
+	return nil
+}
+
+// Warned has no word here; it is in the run's own record.
+func (v *visitor) Warned(event.Warned) error { return nil }
+
+// TaskStarted and TaskEnded are sub-agents, which this dialect knows as namespaces.
+func (v *visitor) TaskStarted(event.TaskStarted) error { return nil }
+func (v *visitor) TaskEnded(event.TaskEnded) error     { return nil }
+
+func (v *visitor) TurnStarted(e event.TurnStarted) error {
+	p := v.p()
+	p.startTurn(e)
+	if p.opt.Modes.Has(Events) {
+		p.modelEvent("on_chat_model_start", p.turns[e.Turn], []byte(`{"input":{"messages":[[]]}}`))
+	}
+	return nil
+}
+
+func (v *visitor) TurnEnded(e event.TurnEnded) error {
+	if t := v.turns[e.Turn]; t != nil {
+		v.p().endTurn(t, e)
+	}
+	return nil
+}
+
+func (v *visitor) TurnVoided(e event.TurnVoided) error {
+	t := v.turns[e.Turn]
+	if t == nil {
+		return nil
+	}
+	p := v.p()
+	p.forget(t)
+	if p.opt.Modes.Has(Custom) { // as its chunks were told at every depth, so is this
+		b := appendField([]byte(`{"type":"message_superseded"`), "id", t.id)
+		p.emit(p.name("custom", v.env.NS), append(appendInt(b, "attempt", t.attempt), '}'))
+	}
+	return nil
+}
+
+func (v *visitor) ItemStarted(e event.ItemStarted) error {
+	p := v.p()
+	if !p.opt.Modes.Has(streaming | Tools) {
+		return nil
+	}
+	it := &entry{id: e.Item, typ: e.Type}
+	if e.Type == item.TypeToolResult {
+		it.call = p.calls[e.CallID]
+		if it.call == nil { // the call was made by an earlier run
+			it.call = &call{id: e.CallID, name: e.Name}
+		}
+		p.entries[e.Item] = it
+		p.toolStart(it.call)
+		return nil
+	}
+	if it.turn = v.turns[e.Turn]; it.turn == nil {
+		return nil
+	}
+	it.turn.items = append(it.turn.items, e.Item)
+	p.entries[e.Item] = it
+	if e.Type == item.TypeToolCall {
+		it.call = &call{id: e.CallID, name: e.Name, index: e.Index + 1}
+		p.calls[e.CallID] = it.call
+		if p.opt.Modes.Has(streaming) {
+			p.startCall(it.turn, it.call)
+		}
+	}
+	return nil
+}
+
+func (v *visitor) ItemEnded(e event.ItemEnded) error {
+	p := v.p()
+	if e.Item == nil {
+		return nil
+	}
+	it := p.entries[e.Item.ItemID()]
+	if it == nil {
+		return nil
+	}
+	switch whole := e.Item.(type) {
+	case item.ToolCall:
+		if it.call != nil {
+			it.call.args = whole.Arguments
+		}
+	case item.ToolResult:
+		if it.call == nil {
+			return nil
+		}
+		delete(p.entries, whole.ID)
+		p.last = nil
+		return p.toolEnd(it.call, whole)
+	case item.Reasoning, item.Message: // told by their deltas
+	}
+	return nil
+}
+
+// BlockStarted and BlockEnded frame texts that are told by their deltas.
+func (v *visitor) BlockStarted(event.BlockStarted) error { return nil }
+func (v *visitor) BlockEnded(event.BlockEnded) error     { return nil }
+
+func (v *visitor) TextDelta(e event.TextDelta) error {
+	p := v.p()
+	if !p.opt.Modes.Has(streaming | Tools) {
+		return nil
+	}
+	it := p.entry(e.Item)
+	if it == nil {
+		return nil
+	}
+	switch {
+	case it.typ == item.TypeToolResult:
+		p.toolPiece(it.call, e.Text)
+	case !p.opt.Modes.Has(streaming):
+	case it.typ == item.TypeReasoning:
+		p.reasoning(it.turn, e.Text)
+	case it.typ == item.TypeMessage:
+		p.text(it.turn, e.Text)
+	}
+	return nil
+}
+
+// ImageDelta is a picture in the making; the finished one is in values.
+func (v *visitor) ImageDelta(event.ImageDelta) error { return nil }
+
+// AnnotationAdded is in values, as part of the message.
+func (v *visitor) AnnotationAdded(event.AnnotationAdded) error { return nil }
+
+func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
+	p := v.p()
+	if !p.opt.Modes.Has(streaming) {
+		return nil
+	}
+	if it := p.entry(e.Item); it != nil && it.typ == item.TypeToolCall && it.turn != nil {
+		p.arguments(it.turn, it.call, e.Text)
+	}
+	return nil
+}
+
+// Teams and plans are values of the state where an agent wants LangGraph's clients to see them.
+func (v *visitor) TeamFormed(event.TeamFormed) error       { return nil }
+func (v *visitor) PlanUpdated(event.PlanUpdated) error     { return nil }
+func (v *visitor) TeamDissolved(event.TeamDissolved) error { return nil }
+
+// Unknown was written by a newer version.
+func (v *visitor) Unknown(event.Unknown) error { return nil }
