@@ -35,12 +35,17 @@ is are was were be been being am do does did doing done have has had having can 
 and or but nor not no if then else than so as at by for from in into of off on onto out over per to under until up upon via with within without
 what which who whom whose when where why how whether much many more most some any all each every both few other another such same own only just also too very
 about above after again against before below between during through while because since though although
-please tell explain describe show give find look search know want need like say says said mean means work works let make get got goes go
+please tell explain describe show give find look search know want need like say says said mean means work works let make get got goes go use used uses using
 hello hi hey thanks thank ok okay yes yeah
 `)
 
-// hanStop are the Chinese words that a question is made of. Longer ones come first.
-var hanStop = regexp.MustCompile(`请问一下|请告诉我|告诉我|请问|请你|什么样|为什么|是什么|什么是|什么叫|什么|怎么样|怎样|怎么|如何|哪些|哪个|哪里|是否|能否|可以|介绍一下|介绍|解释一下|解释|说明|一下|一个|这个|那个|以及|还有|关于|多少|吗|呢|吧|啊|的|了|是|和|与|或|请|在|有|会|能|我|你|他|它|们|这|那|把|被|就|都|也|及`)
+// hanStop are the Chinese words that a question is made of, longer ones first, after words that only look as if
+// they had one inside and are kept.
+var (
+	hanKept = `目的|了解|和平|和谐|共和|总和|与其|参与|涉及|普及|及时|自我|是非`
+	hanStop = regexp.MustCompile(hanKept + `|请问一下|请告诉我|告诉我|请问|请你|什么样|为什么|是什么|什么是|什么叫|什么|怎么样|怎样|怎么|如何|哪些|哪个|哪里|是否|能否|是不是|有没有|可以|介绍一下|介绍|解释一下|解释|说明|一下|一个|这个|那个|以及|还有|关于|多少|我们|你们|他们|它们|吗|呢|吧|啊|的|了|是|和|与|及|我|你|它`)
+	hanOnly = regexp.MustCompile(`^(?:` + hanKept + `)$`)
+)
 
 // words splits a text at everything that is neither a letter nor a digit. Han characters are kept apart from
 // other letters.
@@ -86,7 +91,13 @@ func content(question string) []string {
 	}
 	for _, w := range words(question) {
 		if chinese(w) {
-			for part := range strings.FieldsSeq(hanStop.ReplaceAllString(w, " ")) {
+			rest := hanStop.ReplaceAllStringFunc(w, func(m string) string {
+				if hanOnly.MatchString(m) {
+					return m
+				}
+				return " "
+			})
+			for part := range strings.FieldsSeq(rest) {
 				add(part)
 			}
 			continue

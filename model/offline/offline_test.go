@@ -182,6 +182,8 @@ func TestQuestionsAreLookedUpByTheirContentWords(t *testing.T) {
 		{user("hello, please tell me about “group commit” <now>"), "group commit now"},
 		{user("什么是日志？读者如何恢复？"), "日志 读者 恢复"},
 		{user("如何使用 journal 的 cursor"), "使用 journal cursor"},
+		{user("智能体的流式协议是什么？"), "智能体 流式协议"},
+		{user("怎么了解它的目的？"), "了解 目的"},
 		{user("What is a journal?", "…", "How does it resume?"), "resume journal"},
 		{user("What is a journal?", "…", "tell me more"), "journal"},
 		{user("What is a journal?", "…", "again"), "journal"},
@@ -270,7 +272,7 @@ func TestAnswersQuoteAndCiteWhatWasFound(t *testing.T) {
 	req, byRef := found("What is a journal, and how does a reader resume?",
 		"Postgres is one of the stores.\n\n```\njournal resume reader journal\n```",
 		"# The journal\n\nThe journal of a run is its queue. A journal is an ordered list of events, e.g. tokens. It has one writer.",
-		"- a reader resumes after the position that it names\n- it is never pushed to\n| reader | table |",
+		"{\"journal\": null, \"reader\": {\"resume\": [1, 2, 3]}}\njournal/     reader, resume\n- a reader resumes after the position that it names\n- it is never pushed to\n| reader | table |",
 		"The mark `[^1]` of a reader is not quoted. “Nor is this journal.”",
 	)
 	a := ask(t, req)
@@ -292,6 +294,14 @@ func TestAnswersQuoteAndCiteWhatWasFound(t *testing.T) {
 	}
 }
 
+func TestARowIsQuotedWhereThereIsNoSentence(t *testing.T) {
+	req, byRef := found("What is a checkpoint?", "| word | meaning |\n|---|---|\n| checkpoint | the state after a step; checkpoints form a tree |")
+	a := ask(t, req)
+	if checkQuotes(t, a.text, byRef) != 1 || !strings.Contains(a.text, "“checkpoint | the state after a step; checkpoints form a tree” [^3]") {
+		t.Errorf("answer %q", a.text)
+	}
+}
+
 func TestChineseQuestionsGetAChineseFrame(t *testing.T) {
 	req, byRef := found("什么是日志？", "日志是一个有序的事件列表。它只有一个写者！读者从任意位置恢复。", "An English passage about nothing.")
 	a := ask(t, req)
@@ -307,6 +317,10 @@ func TestSaysWhenNothingWasFound(t *testing.T) {
 	}
 	req, _ = found("What is a journal?", "Only Postgres is spoken of here, at some length.")
 	if got := ask(t, req).text; !strings.Contains(got, "found nothing") {
+		t.Errorf("said %q", got)
+	}
+	req, _ = found("What is a journal?", "```\njournal := open()\n```")
+	if got := ask(t, req).text; got != "The documents speak of journal in [^3], though in no sentence that I could quote by itself." {
 		t.Errorf("said %q", got)
 	}
 	req, _ = found("什么是日志？")

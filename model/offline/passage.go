@@ -69,7 +69,7 @@ func (p passage) sourced() passage {
 }
 
 // sentences are the stretches of a passage that can be quoted on their own: sentences of prose and of list
-// items. Each is a substring of the passage.
+// items, and rows of tables. Each is a substring of the passage.
 func sentences(text string) []string {
 	var out []string
 	fenced := false
@@ -79,7 +79,11 @@ func sentences(text string) []string {
 			fenced = !fenced
 			continue
 		}
-		if fenced || line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "<") {
+		if fenced || line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "<") {
+			continue
+		}
+		if strings.HasPrefix(line, "|") { // a row of a table stands for itself, without its outer bars
+			out = append(out, strings.TrimSpace(strings.Trim(line, "|")))
 			continue
 		}
 		out = append(out, splitSentences(withoutMarker(line))...)

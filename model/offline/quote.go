@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tributary-ai/tributary/item"
@@ -15,7 +16,7 @@ import (
 const (
 	mostQuotes     = 4
 	mostPerPassage = 2
-	longestQuote   = 420 // runes
+	longestQuote   = 360 // runes
 	shortestQuote  = 18
 	longestReport  = 2000
 )
@@ -102,6 +103,12 @@ func quotedBefore(conv []item.Message) string {
 func compose(found []passage, about []string, before, question string) string {
 	quotes := choose(found, about, before, question)
 	zh := chinese(question)
+	if near := nearest(found, about); len(quotes) == 0 && len(near) > 0 {
+		if zh {
+			return fmt.Sprintf("文档中与%s有关的段落是 %s，但其中没有我能单独引用的句子。", hanList(about), strings.Join(near, "、"))
+		}
+		return fmt.Sprintf("The documents speak of %s in %s, though in no sentence that I could quote by itself.", list(about), list(near))
+	}
 	if len(quotes) == 0 {
 		if zh {
 			return fmt.Sprintf("我在文档中搜索了%s，没有找到能回答这个问题的内容。", hanList(about))
@@ -129,6 +136,22 @@ func compose(found []passage, about []string, before, question string) string {
 		b.WriteString("\n\nThese are quotations; I add nothing of my own.")
 	}
 	return b.String()
+}
+
+// nearest names up to three passages that share something with the question.
+func nearest(found []passage, about []string) []string {
+	wanted := keys(strings.Join(about, " "))
+	var out []string
+	for _, p := range found {
+		shared := false
+		for k := range keys(p.source + "\n" + p.text) {
+			shared = shared || wanted[k]
+		}
+		if shared && p.ref > 0 && len(out) < 3 {
+			out = append(out, fmt.Sprintf("[^%d]", p.ref))
+		}
+	}
+	return out
 }
 
 func list(words []string) string {
@@ -163,7 +186,20 @@ func quotable(s string) bool {
 	if chinese(s) {
 		n *= 2 // a Han character says as much as several letters
 	}
-	return n >= shortestQuote && n <= longestQuote && !strings.ContainsAny(s, "“”") && !strings.Contains(s, "[^")
+	return n >= shortestQuote && n <= longestQuote && !strings.ContainsAny(s, "“”") && !strings.Contains(s, "[^") && prose(s)
+}
+
+// prose tells language from code, diagrams and rows of tables, which have lost their frame when a long block was
+// cut: it is mostly letters, and is not set out with spaces.
+func prose(s string) bool {
+	letters, all := 0, 0
+	for _, r := range s {
+		all++
+		if unicode.IsLetter(r) || r == ' ' {
+			letters++
+		}
+	}
+	return letters*100 >= all*78 && !strings.Contains(s, "   ")
 }
 
 // choose picks the sentences that together cover the most of what was asked, the rarest words counting most. Each
@@ -243,7 +279,11 @@ func (q quote) score(wanted []string, covered map[string]bool, spread map[string
 	if !strings.ContainsAny(q.text[len(q.text)-1:], ".!?") && !strings.HasSuffix(q.text, "。") {
 		score *= 0.8 // a fragment: a list item, or a line that leads up to something
 	}
-	return score - 0.001*float64(utf8.RuneCountInString(q.text))
+	if strings.Contains(q.text, " | ") {
+		score *= 0.6 // a row says less without its table
+	}
+	const easy = 140 // characters that are read at a glance
+	return score - 0.004*float64(max(0, utf8.RuneCountInString(q.text)-easy))
 }
 
 // defines reports that a sentence begins by saying what one of the words is.
