@@ -44,7 +44,7 @@ func (e *Envelope) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `,"at":`...)
 	dst = strconv.AppendInt(dst, e.At.UnixMicro(), 10)
 	dst = append(dst, `,"kind":`...)
-	dst = appendString(dst, e.Event.Kind())
+	dst = AppendString(dst, e.Event.Kind())
 	dst = append(dst, `,"data":`...)
 	dst, err := appendData(dst, e.Event)
 	if err != nil {
@@ -59,19 +59,19 @@ func appendData(dst []byte, e Event) ([]byte, error) {
 	switch e := e.(type) {
 	case TextDelta:
 		dst = append(dst, `{"item":`...)
-		dst = appendString(dst, e.Item)
+		dst = AppendString(dst, e.Item)
 		if e.Block != 0 {
 			dst = append(dst, `,"block":`...)
 			dst = strconv.AppendInt(dst, int64(e.Block), 10)
 		}
 		dst = append(dst, `,"text":`...)
-		dst = appendString(dst, e.Text)
+		dst = AppendString(dst, e.Text)
 		return append(dst, '}'), nil
 	case ArgumentsDelta:
 		dst = append(dst, `{"item":`...)
-		dst = appendString(dst, e.Item)
+		dst = AppendString(dst, e.Item)
 		dst = append(dst, `,"text":`...)
-		dst = appendString(dst, e.Text)
+		dst = AppendString(dst, e.Text)
 		return append(dst, '}'), nil
 	case Unknown:
 		if !bytes.HasPrefix(e.Data, []byte("{")) { // it could not be read back
@@ -105,14 +105,14 @@ func appendField(dst []byte, key, value string) []byte {
 	dst = append(dst, ',', '"')
 	dst = append(dst, key...)
 	dst = append(dst, '"', ':')
-	return appendString(dst, value)
+	return AppendString(dst, value)
 }
 
 const hexDigits = "0123456789abcdef"
 
-// appendString writes a JSON string. Invalid UTF-8 becomes U+FFFD, as in encoding/json; U+2028 and U+2029
+// AppendString writes a JSON string. Invalid UTF-8 becomes U+FFFD, as in encoding/json; U+2028 and U+2029
 // are escaped because JavaScript once took them for line ends, and so did many an SSE parser.
-func appendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {

@@ -141,7 +141,7 @@ func (s *scanner) string() string {
 	return ""
 }
 
-// unescape undoes the short escapes that appendString writes. \u and the rest are left to encoding/json.
+// unescape undoes the short escapes that AppendString writes. \u and the rest are left to encoding/json.
 func (s *scanner) unescape(body []byte) string {
 	out := make([]byte, 0, len(body))
 	for i := 0; i < len(body); i++ {

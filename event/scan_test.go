@@ -88,7 +88,7 @@ func TestShortCutReadsWhatAppendJSONWrites(t *testing.T) {
 	}
 }
 
-// appendString stands in for encoding/json, in its own spelling; it must mean the same.
+// AppendString stands in for encoding/json, in its own spelling; it must mean the same.
 func FuzzStringsMeanWhatEncodingJSONWouldWrite(f *testing.F) {
 	for _, s := range []string{"", "plain", "\"\\\n\r\t", "\x00\x08\x0c\x1f\x7f", "a\xffb\xc0", "\u2028\u2029\ufffd", "é中😀", "<&>"} {
 		f.Add(s)
@@ -98,7 +98,7 @@ func FuzzStringsMeanWhatEncodingJSONWouldWrite(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours := appendString(nil, s)
+		ours := AppendString(nil, s)
 		var got, want string
 		if err := json.Unmarshal(ours, &got); err != nil {
 			t.Fatalf("%q is written as %s: %v", s, ours, err)

@@ -81,7 +81,7 @@ type ToolResult struct {
 	// Content is the model's view, Blocks the person's. A tool that has only one fills Content, and
 	// people see that.
 	Content []Block `json:"content,omitempty"`
-	Blocks  []Block `json:"blocks,omitempty"`
+	Blocks  []Block `json:"blocks,omitzero"` // empty and not nil: shown to nobody
 }
 
 func (r Reasoning) ItemID() string  { return r.ID }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -13,9 +14,9 @@ func Object(run string, t transcript.Task) []byte {
 func appendTask(dst []byte, run string, t *transcript.Task) []byte {
 	dst = append(dst, `{"task_id":`...)
 	if t.ID == "" {
-		dst = appendString(dst, run)
+		dst = event.AppendString(dst, run)
 	} else {
-		dst = appendString(dst, t.ID)
+		dst = event.AppendString(dst, t.ID)
 		parent := t.Parent
 		if parent == "" {
 			parent = run

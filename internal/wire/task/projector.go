@@ -97,7 +97,7 @@ func (p *Projector) begin(typ string, t *task) {
 	p.buf = append(p.buf[:0], `{"type":"`...)
 	p.buf = append(p.buf, typ...)
 	p.buf = append(p.buf, `","task_id":`...)
-	p.buf = appendString(p.buf, t.id)
+	p.buf = event.AppendString(p.buf, t.id)
 	p.buf = append(p.buf, `,"sequence_number":`...)
 	p.buf = strconv.AppendUint(p.buf, p.next, 10)
 }
@@ -261,7 +261,7 @@ func (p *Projector) cutOff(e *entry) {
 	p.begin("task.output_item.done", e.task)
 	p.buf = appendInt(p.buf, "output_index", e.index)
 	p.buf = append(p.buf, `,"item":{"type":`...)
-	p.buf = appendString(p.buf, string(e.typ))
+	p.buf = event.AppendString(p.buf, string(e.typ))
 	p.buf = appendField(p.buf, "id", e.id)
 	p.buf = append(appendField(p.buf, "status", string(item.Incomplete)), '}')
 	p.end()

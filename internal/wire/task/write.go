@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/transcript"
@@ -16,7 +15,7 @@ import (
 // and reflection would cost more than all the rest.
 
 func appendField(dst []byte, key, value string) []byte {
-	return appendString(appendKey(dst, key), value)
+	return event.AppendString(appendKey(dst, key), value)
 }
 
 func appendOptional(dst []byte, key, value string) []byte {
@@ -64,67 +63,16 @@ func appendRaw(dst []byte, key string, raw json.RawMessage) []byte {
 	return append(dst, b.Bytes()...)
 }
 
-const hexDigits = "0123456789abcdef"
-
-// appendString writes a JSON string. Bytes that are not UTF-8 become U+FFFD; U+2028 and U+2029 are escaped,
-// since some SSE readers take them for line ends.
-func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		size := 1
-		if c >= utf8.RuneSelf {
-			var r rune
-			if r, size = utf8.DecodeRuneInString(s[i:]); r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
-				i += size
-				continue
-			}
-			dst = append(dst, s[start:i]...)
-			switch r {
-			case '\u2028':
-				dst = append(dst, `\u2028`...)
-			case '\u2029':
-				dst = append(dst, `\u2029`...)
-			default:
-				dst = append(dst, `\ufffd`...)
-			}
-		} else {
-			dst = append(dst, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\r':
-				dst = append(dst, '\\', 'r')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
-			}
-		}
-		i += size
-		start = i
-	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
-}
-
 // appendBlock writes a block of the user's view. While it grows, its annotations are kept back.
 func appendBlock(dst []byte, b *item.Block, open bool) []byte {
 	dst = append(dst, `{"type":`...)
-	dst = appendString(dst, string(b.Type))
+	dst = event.AppendString(dst, string(b.Type))
 	if b.Type == item.TextBlock || b.Text != "" {
 		dst = appendField(dst, "text", b.Text)
 	}
 	if b.Type == item.ImageBlock {
 		dst = append(dst, `,"image_url":{"url":`...)
-		dst = append(appendString(dst, b.URL), '}')
+		dst = append(event.AppendString(dst, b.URL), '}')
 	} else {
 		dst = appendOptional(dst, "url", b.URL)
 	}
@@ -143,7 +91,7 @@ func appendBlock(dst []byte, b *item.Block, open bool) []byte {
 				dst = append(dst, ',')
 			}
 			dst = append(dst, `{"type":`...)
-			dst = appendString(dst, string(a.Type))
+			dst = event.AppendString(dst, string(a.Type))
 			if a.Ref != 0 {
 				dst = appendInt(dst, "reference_id", a.Ref)
 			}
@@ -161,7 +109,7 @@ func appendBlock(dst []byte, b *item.Block, open bool) []byte {
 // appendItem writes an item without the closing brace. A result that contains a sub-agent gets no list here.
 func appendItem(dst []byte, it *transcript.Item) []byte {
 	dst = append(dst, `{"type":`...)
-	dst = appendString(dst, string(it.Type))
+	dst = event.AppendString(dst, string(it.Type))
 	dst = appendField(dst, "id", it.ID)
 	dst = appendField(dst, "status", string(it.Status))
 	if it.Attempt > 1 {
@@ -254,7 +202,7 @@ func team(e event.TeamFormed) teamObject {
 
 func appendInterrupt(dst []byte, e *event.InterruptRaised) []byte {
 	dst = append(dst, `{"id":`...)
-	dst = appendString(dst, e.ID)
+	dst = event.AppendString(dst, e.ID)
 	dst = appendOptional(dst, "ask", string(e.Ask))
 	dst = appendRaw(dst, "value", e.Value)
 	if len(e.Options) > 0 {
