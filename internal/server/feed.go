@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/wire"
@@ -26,6 +27,15 @@ type feeds struct {
 type feedKey struct {
 	run     string
 	dialect string
+	// lines makes each frame one line of JSON in place of a server-sent event, for WebSockets.
+	lines bool
+}
+
+func (k feedKey) encode(dst []byte, f *wire.Frame) []byte {
+	if k.lines {
+		return append(append(dst, f.Data...), '\n')
+	}
+	return sse.Append(dst, f.Name, f.Data, f.ID)
 }
 
 func newFeeds(j *journal.Journal) *feeds {
@@ -50,6 +60,7 @@ type feed struct {
 	ids    []string
 	buf    []byte
 	err    error // why there will be no more: io.EOF after the run's end
+	looked time.Time
 }
 
 // source turns a journal into frames from its beginning.
@@ -145,10 +156,10 @@ func (f *feed) pump(ctx context.Context) (<-chan struct{}, error) {
 			return bell, nil
 		}
 		f.trim()
-		for _, fr := range frames {
-			f.buf = sse.Append(f.buf, fr.Name, fr.Data, fr.ID)
+		for i := range frames {
+			f.buf = f.key.encode(f.buf, &frames[i])
 			f.ends = append(f.ends, len(f.buf))
-			f.ids = append(f.ids, fr.ID)
+			f.ids = append(f.ids, frames[i].ID)
 		}
 		if len(frames) > 0 {
 			return nil, nil
@@ -262,15 +273,15 @@ func (r *reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}
 		return nil, nil, true, nil
 	}
 	r.buf = r.buf[:0]
-	for _, f := range frames {
+	for i := range frames {
 		r.passed++
 		switch {
 		case r.skipTo != "":
-			if f.ID == r.skipTo {
+			if frames[i].ID == r.skipTo {
 				r.skipTo, r.next = "", r.passed
 			}
 		case r.passed > r.next:
-			r.buf = sse.Append(r.buf, f.Name, f.Data, f.ID)
+			r.buf = r.feed.key.encode(r.buf, &frames[i])
 			r.next = r.passed
 		}
 	}

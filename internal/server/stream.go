@@ -23,6 +23,7 @@ func (s *Server) streamRun(w http.ResponseWriter, r *http.Request, key feedKey, 
 	defer rd.close()
 	ctx := r.Context()
 	out := s.newStream(w)
+	defer out.timer.Stop()
 	for {
 		data, bell, err := rd.poll(ctx)
 		switch {
@@ -49,23 +50,24 @@ func (s *Server) streamRun(w http.ResponseWriter, r *http.Request, key feedKey, 
 }
 
 // waitOn waits for the bell with heartbeats. It reports whether the stream is over.
+//
+// One timer serves both the heartbeat and the look into the store, and it is left running while frames flow: to set
+// timers anew for each wake-up would cost more than writing the frame.
 func (s *Server) waitOn(ctx context.Context, out *stream, bell <-chan struct{}, rd *reader) (done bool) {
-	beat := time.NewTimer(s.opt.Heartbeat)
-	defer beat.Stop()
-	look := time.NewTimer(lookEvery)
-	defer look.Stop()
 	for {
 		select {
 		case <-bell:
 			return false
-		case <-beat.C:
-			if out.write([]byte(sse.Heartbeat)) != nil || out.flush() != nil {
-				return true
+		case now := <-out.timer.C:
+			if now.Sub(out.wrote) >= s.opt.Heartbeat {
+				if out.write([]byte(sse.Heartbeat)) != nil || out.flush() != nil {
+					return true
+				}
 			}
-			beat.Reset(s.opt.Heartbeat)
-		case <-look.C:
-			rd.look()
-			return false
+			out.timer.Reset(min(lookEvery, s.opt.Heartbeat, max(time.Millisecond, s.opt.Heartbeat-now.Sub(out.wrote))))
+			if rd.look(now) {
+				return false
+			}
 		case <-ctx.Done():
 			return true
 		case <-s.closing:
@@ -74,14 +76,20 @@ func (s *Server) waitOn(ctx context.Context, out *stream, bell <-chan struct{}, 
 	}
 }
 
-func (r *reader) look() {
+// look makes the next poll ask the store, once for all readers of a feed, and reports whether it did.
+func (r *reader) look(now time.Time) bool {
 	if r.private != nil {
 		r.private.cursor.Look()
-		return
+		return true
 	}
 	r.feed.mu.Lock()
 	defer r.feed.mu.Unlock()
+	if now.Sub(r.feed.looked) < lookEvery/2 {
+		return false
+	}
+	r.feed.looked = now
 	r.feed.source.cursor.Look()
+	return true
 }
 
 // cut ends a stream that cannot be continued: the connection breaks, so that the client notices.
@@ -99,6 +107,9 @@ type stream struct {
 	timeout time.Duration
 	begun   bool
 	dirty   bool
+	wrote   time.Time   // when the last write was
+	until   time.Time   // the write deadline: at least half of the timeout after wrote
+	timer   *time.Timer // see waitOn
 }
 
 func (s *Server) newStream(w http.ResponseWriter) *stream {
@@ -106,13 +117,20 @@ func (s *Server) newStream(w http.ResponseWriter) *stream {
 	h.Set("Content-Type", sse.ContentType)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
-	return &stream{w: w, rc: http.NewResponseController(w), timeout: s.opt.WriteTimeout}
+	return &stream{
+		w: w, rc: http.NewResponseController(w), timeout: s.opt.WriteTimeout,
+		wrote: time.Now(), timer: time.NewTimer(min(lookEvery, s.opt.Heartbeat)),
+	}
 }
 
 func (s *stream) write(data []byte) error {
 	s.begun, s.dirty = true, true
-	if err := s.rc.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
+	s.wrote = time.Now()
+	if s.until.Sub(s.wrote) < s.timeout/2 { // moving a deadline costs as much as a small write
+		s.until = s.wrote.Add(s.timeout)
+		if err := s.rc.SetWriteDeadline(s.until); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
 	}
 	_, err := s.w.Write(data)
 	return err
