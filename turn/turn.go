@@ -53,7 +53,6 @@ type openItem struct {
 	args   strings.Builder
 	call   item.ToolCall
 	reason item.Reasoning
-	notes  []item.Annotation
 }
 
 type openBlock struct {

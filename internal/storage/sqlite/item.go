@@ -129,14 +129,14 @@ func addFilter(c *conditions, filter json.RawMessage) error {
 			}
 			wrapped := fmt.Sprintf("[%s]", v)
 			if name == "$ne" { // a missing key differs from everything
-				c.add("NOT EXISTS (SELECT 1 FROM json_each(value) have, json_each(?) want WHERE have.key = ? AND have.type = want.type AND have.value IS want.value)", wrapped, key)
+				c.add("NOT EXISTS (SELECT 1 FROM json_each(items.value) have, json_each(?) want WHERE have.key = ? AND have.type = want.type AND have.value IS want.value)", wrapped, key)
 				continue
 			}
 			types := "have.type = want.type"
 			if op != "IS" { // integers and reals compare with each other
 				types = "typeof(have.value) IN ('integer', 'real') AND typeof(want.value) IN ('integer', 'real') OR " + types
 			}
-			c.add("EXISTS (SELECT 1 FROM json_each(value) have, json_each(?) want WHERE have.key = ? AND ("+types+") AND have.value "+op+" want.value)", wrapped, key)
+			c.add("EXISTS (SELECT 1 FROM json_each(items.value) have, json_each(?) want WHERE have.key = ? AND ("+types+") AND have.value "+op+" want.value)", wrapped, key)
 		}
 	}
 	return nil

@@ -274,3 +274,6 @@ type scanner interface{ Scan(dest ...any) error }
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return r.err }
+
+// Commits is the number of transactions that were committed since the database was opened.
+func (db *DB) Commits() uint64 { return db.writer.commits.Load() }

@@ -1,0 +1,239 @@
+package storagetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/item"
+)
+
+func createRun(t *testing.T, b Backend) {
+	ctx := t.Context()
+	_, err := b.CreateRun(ctx, alice, newRun(id()))
+	wantErr(t, "run on a missing thread", err, run.ErrNotFound)
+
+	th := newThread(t, b, alice, `{"k":"v"}`)
+	first := startRun(t, b, th.ID)
+	if first.Status != run.Running || first.Worker != worker || first.Epoch != 1 {
+		t.Errorf("a run that nothing stands in the way of is %+v", first)
+	}
+	got := getThread(t, b, th.ID)
+	if got.Status != run.Busy {
+		t.Errorf("thread is %s", got.Status)
+	}
+	wantJSON(t, "thread's metadata", got.Metadata, `{"k":"v","graph_id":"g","assistant_id":"a"}`)
+
+	strategy := func(s run.Strategy) func(*run.NewRun) { return func(n *run.NewRun) { n.Request.Multitask = s } }
+	_, err = b.CreateRun(ctx, alice, newRun(th.ID, strategy(run.Reject)))
+	wantErr(t, "reject", err, run.ErrBusy)
+	second := startRun(t, b, th.ID, strategy(run.Enqueue))
+	if second.Status != run.Pending || second.Worker != "" {
+		t.Errorf("an enqueued run is %+v", second)
+	}
+	c, err := b.CreateRun(ctx, alice, newRun(th.ID, strategy(run.Rollback)))
+	must(t, err)
+	if len(c.Stopped) != 2 || c.Stopped[0] != first.ID || c.Stopped[1] != second.ID {
+		t.Errorf("rollback stops %v", c.Stopped)
+	}
+	if r, err := b.Run(ctx, alice, first.ID); err != nil || r.Cancel != run.RollbackRun {
+		t.Errorf("the first run's cancel is %q, %v", r.Cancel, err)
+	}
+	if r, err := b.RequestCancel(ctx, alice, first.ID, run.StopRun); err != nil || r.Cancel != run.RollbackRun {
+		t.Errorf("a later cancel won: %q, %v", r.Cancel, err)
+	}
+	wantErr(t, "delete a running run", b.DeleteRun(ctx, alice, first.ID), run.ErrBusy)
+
+	list, err := b.ThreadRuns(ctx, alice, th.ID, "", 10, 0)
+	must(t, err)
+	if len(list) != 3 || list[2].ID != first.ID || list[0].ID != c.Run.ID {
+		t.Errorf("the list has %d runs, newest first", len(list))
+	}
+	if list, err := b.ThreadRuns(ctx, alice, th.ID, run.Pending, 1, 1); err != nil || len(list) != 1 || list[0].ID != second.ID {
+		t.Errorf("the second page of pending runs is %v, %v", list, err)
+	}
+
+	made := startRun(t, b, id(), func(n *run.NewRun) { n.Request.CreateThread = true })
+	getThread(t, b, made.Thread)
+}
+
+func claims(t *testing.T, b Backend) {
+	ctx := t.Context()
+	waiting := func(n *run.NewRun) { n.Worker = "" }
+	one, two := newThread(t, b, alice, `{}`), newThread(t, b, alice, `{}`)
+	a1, a2 := startRun(t, b, one.ID, waiting), startRun(t, b, one.ID, waiting)
+	b1 := startRun(t, b, two.ID, waiting)
+	late := startRun(t, b, newThread(t, b, alice, `{}`).ID, waiting, func(n *run.NewRun) { n.Request.Delay = time.Hour })
+	claim := func(worker string, n int) []string {
+		t.Helper()
+		runs, err := b.Claim(ctx, worker, time.Minute, n)
+		must(t, err)
+		var ids []string
+		for _, r := range runs {
+			if r.Status != run.Running || r.Worker != worker {
+				t.Errorf("claimed run is %+v", r)
+			}
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	if got := claim("w", 10); len(got) != 2 || got[0] != a1.ID || got[1] != b1.ID {
+		t.Errorf("claimed %v, want the oldest of each thread", got)
+	}
+	if got := claim("w", 10); len(got) != 0 {
+		t.Errorf("claimed %v while their threads are busy", got)
+	}
+	at, ok, err := b.NextDue(ctx)
+	if err != nil || !ok || at.After(a2.NotBefore) {
+		t.Errorf("next due is %v, %v, %v", at, ok, err)
+	}
+	r, err := b.Run(ctx, alice, a1.ID)
+	must(t, err)
+	endRun(t, b, r)
+	if got := claim("w", 10); len(got) != 1 || got[0] != a2.ID {
+		t.Errorf("claimed %v, want the next of the thread", got)
+	}
+	if got, err := b.ClaimPending(ctx, "w", time.Minute, late.ID); err != nil || got.Status != run.Pending || got.Epoch != 1 {
+		t.Errorf("claimed in order to end: %+v, %v", got, err)
+	}
+	_, err = b.ClaimPending(ctx, "v", time.Minute, late.ID)
+	wantErr(t, "claim twice", err, run.ErrNotFound)
+	_, err = b.ClaimPending(ctx, "w", time.Minute, a2.ID)
+	wantErr(t, "claim a running run as pending", err, run.ErrNotFound)
+}
+
+func leases(t *testing.T, b Backend) {
+	ctx := t.Context()
+	th := newThread(t, b, alice, `{}`)
+	r := startRun(t, b, th.ID)
+	write(t, b, group(r, 1, 1, "x", run.Begin{Run: r.ID, At: now(), Attempt: 1}))
+	held, err := b.Heartbeat(ctx, worker, time.Minute)
+	if action, ok := held[r.ID]; err != nil || len(held) != 1 || !ok || action != run.NoCancel {
+		t.Errorf("heartbeat says %v, %v", held, err)
+	}
+	_, err = b.RequestCancel(ctx, alice, r.ID, run.StopRun)
+	must(t, err)
+	if held, err := b.Heartbeat(ctx, worker, time.Minute); err != nil || held[r.ID] != run.StopRun {
+		t.Errorf("heartbeat does not tell of the cancel: %v, %v", held, err)
+	}
+	if held, err := b.Heartbeat(ctx, "other", time.Minute); err != nil || len(held) != 0 {
+		t.Errorf("another worker holds %v, %v", held, err)
+	}
+	must(t, b.Abandon(ctx, "nobody/"))
+	if runs, err := b.Claim(ctx, "w2", time.Minute, 10); err != nil || len(runs) != 0 {
+		t.Errorf("claimed %v whose worker lives, %v", runs, err)
+	}
+	must(t, b.Abandon(ctx, "node/"))
+	runs, err := b.Claim(ctx, "w2", time.Minute, 10)
+	must(t, err)
+	if len(runs) != 1 || runs[0].Epoch != 2 || runs[0].HandedOver || runs[0].Attempt != 1 {
+		t.Fatalf("claimed %+v", runs)
+	}
+	wantErr(t, "release by the old worker", b.Release(ctx, worker, r.ID, 1), journal.ErrFenced)
+	must(t, b.Release(ctx, "w2", r.ID, 2))
+	runs, err = b.Claim(ctx, "w3", time.Minute, 10)
+	must(t, err)
+	if len(runs) != 1 || runs[0].Epoch != 3 || !runs[0].HandedOver {
+		t.Fatalf("claimed %+v, want one that was handed over", runs)
+	}
+	endRun(t, b, runs[0], func(e *run.End) {
+		e.Status, e.Error, e.Usage = run.Failed, &event.Error{Code: "c", Message: "m"}, item.Usage{InputTokens: 3}
+	})
+	got, err := b.Run(ctx, alice, r.ID)
+	must(t, err)
+	if got.Status != run.Failed || got.Error == nil || got.Error.Code != "c" || got.Usage.InputTokens != 3 || got.EndedAt.IsZero() || got.StartedAt.IsZero() {
+		t.Errorf("the ended run is %+v", got)
+	}
+	if th := getThread(t, b, th.ID); th.Status != run.ThreadError || th.Error == nil || th.Error.Message != "m" {
+		t.Errorf("the thread is %s, %+v", th.Status, th.Error)
+	}
+	if held, err := b.Heartbeat(ctx, "w3", time.Minute); err != nil || len(held) != 0 {
+		t.Errorf("an ended run is held: %v, %v", held, err)
+	}
+}
+
+func journalChunks(t *testing.T, b Backend) {
+	ctx := t.Context()
+	th := newThread(t, b, alice, `{}`)
+	r := startRun(t, b, th.ID)
+	other := startRun(t, b, newThread(t, b, alice, `{}`).ID)
+	write(t, b, group(r, 1, 3, "one to three"), group(other, 1, 1, "other"))
+	write(t, b, group(r, 4, 4, "four"))
+	write(t, b, group(r, 5, 9, "five to nine"))
+	for _, c := range []struct {
+		after uint64
+		limit int
+		first []uint64
+	}{
+		{0, 1000, []uint64{1, 4, 5}}, {1, 1000, []uint64{1, 4, 5}}, {3, 1000, []uint64{4, 5}}, {4, 1000, []uint64{5}},
+		{7, 1000, []uint64{5}}, {9, 1000, nil}, {99, 1000, nil}, {0, 1, []uint64{1}},
+	} {
+		chunks, err := b.Read(ctx, r.ID, c.after, c.limit)
+		must(t, err)
+		var got []uint64
+		for _, ch := range chunks {
+			got = append(got, ch.First)
+			if ch.Run != r.ID || ch.Thread != th.ID || ch.Epoch != 1 || ch.Sum != 7 {
+				t.Errorf("chunk is %+v", ch)
+			}
+		}
+		if len(got) != len(c.first) || len(got) > 0 && got[0] != c.first[0] {
+			t.Errorf("after %d with limit %d: chunks from %v, want %v", c.after, c.limit, got, c.first)
+		}
+	}
+	if chunks, err := b.Read(ctx, id(), 0, 1000); err != nil || len(chunks) != 0 {
+		t.Errorf("an unknown run has %d chunks, %v", len(chunks), err)
+	}
+}
+
+func fenced(t *testing.T, b Backend) {
+	ctx := t.Context()
+	r := startRun(t, b, newThread(t, b, alice, `{}`).ID)
+	good := startRun(t, b, newThread(t, b, alice, `{}`).ID)
+	must(t, b.Abandon(ctx, "node/"))
+	_, err := b.Claim(ctx, "w2", time.Minute, 10)
+	must(t, err)
+	good, err = b.Run(ctx, alice, good.ID)
+	must(t, err)
+	refused, err := b.Append(ctx, []journal.Group{
+		group(r, 1, 1, "late", commit(r.Thread, "", 0, set("x", 1, `1`)), run.End{Run: r.ID, Status: run.Success, At: now()}),
+		group(good, 1, 1, "in time"),
+	}, false)
+	must(t, err)
+	wantErr(t, "the old worker", refused[r.ID], journal.ErrFenced)
+	if len(refused) != 1 {
+		t.Errorf("refused %v", refused)
+	}
+	if chunks, err := b.Read(ctx, r.ID, 0, 1000); err != nil || len(chunks) != 0 {
+		t.Errorf("the old worker wrote %d chunks, %v", len(chunks), err)
+	}
+	if list, err := b.List(ctx, r.Thread, "", "", 10); err != nil || len(list) != 0 {
+		t.Errorf("the old worker saved %d checkpoints, %v", len(list), err)
+	}
+	if got, err := b.Run(ctx, alice, r.ID); err != nil || got.Status != run.Running {
+		t.Errorf("the old worker made the run %s, %v", got.Status, err)
+	}
+	if chunks, err := b.Read(ctx, good.ID, 0, 1000); err != nil || len(chunks) != 1 {
+		t.Errorf("the other run has %d chunks, %v", len(chunks), err)
+	}
+}
+
+// A write that fails in the middle leaves nothing behind.
+func atomicGroups(t *testing.T, b Backend) {
+	ctx := t.Context()
+	r := startRun(t, b, newThread(t, b, alice, `{}`).ID)
+	_, err := b.Append(ctx, []journal.Group{group(r, 1, 1, "x", commit(r.Thread, "", 0, set("x", 1, `1`)), struct{}{})}, false)
+	if err == nil {
+		t.Fatal("something unknown was saved")
+	}
+	chunks, err := b.Read(ctx, r.ID, 0, 1000)
+	must(t, err)
+	list, err := b.List(ctx, r.Thread, "", "", 10)
+	must(t, err)
+	if len(chunks) != 0 || len(list) != 0 {
+		t.Errorf("%d chunks and %d checkpoints are left of a failed write", len(chunks), len(list))
+	}
+	write(t, b, group(r, 1, 1, "x"))
+}
