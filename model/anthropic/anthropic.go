@@ -116,7 +116,13 @@ func New(o Options) (*Model, error) {
 			return nil, errors.New("anthropic: the base URL is not an absolute URL")
 		}
 		fault.Secrets = append(fault.Secrets, secretsOf(u)...)
-		req = append(req, option.WithBaseURL(strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")))
+		for name, values := range u.Query() { // which the SDK would drop
+			for _, v := range values {
+				req = append(req, option.WithQueryAdd(name, v))
+			}
+		}
+		u.RawQuery = ""
+		req = append(req, option.WithBaseURL(strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1")))
 	}
 	if o.HTTPClient != nil {
 		req = append(req, option.WithHTTPClient(o.HTTPClient))

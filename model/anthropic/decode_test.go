@@ -42,6 +42,9 @@ func TestWhatOtherServersDo(t *testing.T) {
 		"input whole with the start of the block": {
 			[]string{`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"f","input":{"a":1}}}`, `{"type":"content_block_stop","index":0}`},
 			[]model.Part{model.ToolCall{ID: "1", Name: "f"}, model.ToolCall{Arguments: `{"a":1}`}}},
+		"no input at all": {
+			[]string{`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"f"}}`, `{"type":"content_block_stop","index":0}`},
+			[]model.Part{model.ToolCall{ID: "1", Name: "f"}, model.ToolCall{Arguments: "{}"}}},
 		"text with the start of the block": {
 			[]string{`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi"}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"!"}}`},
 			[]model.Part{model.Text{Text: "Hi"}, model.Text{Text: "!"}}},

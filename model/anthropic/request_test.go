@@ -207,12 +207,16 @@ func TestExtraIsMerged(t *testing.T) {
 }
 
 func TestBaseURLMayNameTheVersion(t *testing.T) {
-	for _, suffix := range []string{"", "/", "/v1", "/v1/"} {
+	for _, suffix := range []string{"", "/", "/v1", "/v1/", "/v1?tag=a"} {
 		paths := make(chan string, 1)
-		srv := serve(t, func(w http.ResponseWriter, r *http.Request) { paths <- r.URL.Path })
+		srv := serve(t, func(w http.ResponseWriter, r *http.Request) { paths <- r.URL.String() })
 		m := client(t, srv, func(o *Options) { o.BaseURL = srv.URL + "/claude" + suffix })
 		_, _, _ = collect(t, m, hello)
-		if p := <-paths; p != "/claude/v1/messages" {
+		want := "/claude/v1/messages"
+		if _, query, ok := strings.Cut(suffix, "?"); ok {
+			want += "?" + query
+		}
+		if p := <-paths; p != want {
 			t.Errorf("%q asks %s", suffix, p)
 		}
 	}

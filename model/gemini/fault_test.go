@@ -21,6 +21,9 @@ import (
 // canary is the key of every call in these tests; no error may show it.
 const canary = "canary-Zx81-secret-9f3b"
 
+// gateway is a secret in a header of the caller's.
+const gateway = "parakeet-of-the-gateway"
+
 const begun = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hal\"}],\"role\":\"model\"},\"index\":0}],\"usageMetadata\":{\"promptTokenCount\":3}}\r\n\r\n"
 
 func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
@@ -48,8 +51,8 @@ func check(t *testing.T, err error, class model.Class, status int) *model.Error 
 		t.Errorf("class %s, status %d (%v), want %s, %d", e.Class, e.Status, e, class, status)
 	}
 	for _, text := range []string{e.Error(), fmt.Sprintf("%+v", *e), fmt.Sprint(e.Err)} {
-		if strings.Contains(text, canary) {
-			t.Errorf("the key is in %q", text)
+		if strings.Contains(text, canary) || strings.Contains(text, gateway) {
+			t.Errorf("a secret is in %q", text)
 		}
 	}
 	return e
@@ -186,16 +189,23 @@ func TestConnectionsThatFailAreNamed(t *testing.T) {
 			t.Errorf("%d parts", len(parts))
 		}
 	})
-	for name, first := range map[string]string{"stall before the first event": "", "stall after it": begun} {
+	for name, c := range map[string]struct {
+		body, says  string
+		first, idle time.Duration
+	}{
+		"stall before the first event": {"", "no answer began within 50ms", 50 * time.Millisecond, time.Hour},
+		"comments are no event":        {": still here\n\n", "no answer began within 50ms", 50 * time.Millisecond, time.Hour},
+		"stall after it":               {begun, "stopped arriving for 50ms", 5 * time.Second, 50 * time.Millisecond},
+	} {
 		t.Run(name, func(t *testing.T) {
 			srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				sse(w, first)
+				sse(w, c.body)
 				<-r.Context().Done()
 			})
-			_, _, err := collect(t, client(t, srv, func(o *Options) {
-				o.FirstTimeout, o.IdleTimeout = 50*time.Millisecond, 50*time.Millisecond
-			}), hello)
-			check(t, err, model.Timeout, 0)
+			_, _, err := collect(t, client(t, srv, func(o *Options) { o.FirstTimeout, o.IdleTimeout = c.first, c.idle }), hello)
+			if e := check(t, err, model.Timeout, 0); !strings.Contains(e.Message, c.says) {
+				t.Errorf("says %q", e.Message)
+			}
 		})
 	}
 	t.Run("stall before the status", func(t *testing.T) {
@@ -252,14 +262,14 @@ func TestTheKeyIsSentAndNeverPrinted(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = fmt.Fprintf(w, `{"error":{"message":"header was %s and %s"}}`, r.Header.Get("X-Goog-Api-Key"), r.Header.Get("X-Gateway"))
 	})
-	o := Options{Model: "m", Key: NewKey(canary), BaseURL: srv.URL, HTTPClient: srv.Client(), Headers: map[string]string{"X-Gateway": "gw-" + canary}}
+	o := Options{Model: "m", Key: NewKey(canary), BaseURL: srv.URL, HTTPClient: srv.Client(), Headers: map[string]string{"X-Gateway": gateway}}
 	m, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = collect(t, m, hello)
 	check(t, err, model.BadRequest, 400)
-	if h := <-got; h.Get("X-Goog-Api-Key") != canary || h.Get("X-Gateway") != "gw-"+canary {
+	if h := <-got; h.Get("X-Goog-Api-Key") != canary || h.Get("X-Gateway") != gateway {
 		t.Errorf("the server saw %v", h)
 	}
 	printed, err := json.Marshal(o.Key)
