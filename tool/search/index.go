@@ -73,10 +73,10 @@ CREATE TABLE files (
 CREATE TABLE passages (
 	id     INTEGER PRIMARY KEY,
 	file   INTEGER NOT NULL,
+	line   INTEGER NOT NULL, -- before the texts, so that sorting by it does not read them
 	title  TEXT NOT NULL,
 	trail  TEXT NOT NULL, -- headings, one a line
 	anchor TEXT NOT NULL,
-	line   INTEGER NOT NULL,
 	text   TEXT NOT NULL
 );
 CREATE INDEX passages_by_file ON passages (file);
@@ -107,7 +107,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 }
 
 func open(ctx context.Context, path string) (*sql.DB, error) {
-	dsn := ":memory:?_pragma=foreign_keys(0)"
+	dsn := ":memory:"
 	if path != "" {
 		dsn = "file:" + (&url.URL{Path: path}).EscapedPath() +
 			"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"

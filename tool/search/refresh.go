@@ -200,10 +200,19 @@ func (ix *Index) update(ctx context.Context, c candidate, changes *Changes) erro
 }
 
 func insert(ctx context.Context, tx *sql.Tx, file int64, passages []Passage) error {
+	passage, err := tx.PrepareContext(ctx, "INSERT INTO passages (file, line, title, trail, anchor, text) VALUES (?, ?, ?, ?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer passage.Close()
+	words, err := tx.PrepareContext(ctx, "INSERT INTO words (rowid, title, trail, text) VALUES (?, ?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer words.Close()
 	for _, p := range passages {
 		trail := strings.Join(p.Trail, "\n")
-		res, err := tx.ExecContext(ctx, "INSERT INTO passages (file, title, trail, anchor, line, text) VALUES (?, ?, ?, ?, ?, ?)",
-			file, p.Title, trail, p.Anchor, p.Line, p.Text)
+		res, err := passage.ExecContext(ctx, file, p.Line, p.Title, trail, p.Anchor, p.Text)
 		if err != nil {
 			return err
 		}
@@ -211,9 +220,7 @@ func insert(ctx context.Context, tx *sql.Tx, file int64, passages []Passage) err
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO words (rowid, title, trail, text) VALUES (?, ?, ?, ?)",
-			id, pairs(p.Title), pairs(trail), pairs(p.Text))
-		if err != nil {
+		if _, err := words.ExecContext(ctx, id, pairs(p.Title), pairs(trail), pairs(p.Text)); err != nil {
 			return err
 		}
 	}

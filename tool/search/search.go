@@ -37,12 +37,19 @@ const (
 	defaultLimit = 6
 )
 
+// The best rows are found first and their text is fetched after, or a common word would fetch most of the index.
+// Ties are broken by place, and not by id, which depends on the order in which files came into the index.
 const find = `
-SELECT p.id, f.source, f.path, p.title, p.trail, p.anchor, p.line, p.text
-FROM words JOIN passages p ON p.id = words.rowid JOIN files f ON f.id = p.file
-WHERE words MATCH ?
-ORDER BY bm25(words, 5.0, 8.0, 1.0), f.source, f.path, p.line
-LIMIT ?`
+WITH best AS (
+	SELECT p.id, bm25(words, 5.0, 8.0, 1.0) AS score, f.source, f.path, p.line
+	FROM words JOIN passages p ON p.id = words.rowid JOIN files f ON f.id = p.file
+	WHERE words MATCH ?
+	ORDER BY score, f.source, f.path, p.line
+	LIMIT ?
+)
+SELECT best.source, best.path, p.title, p.trail, p.anchor, p.line, p.text
+FROM best JOIN passages p ON p.id = best.id
+ORDER BY best.score, best.source, best.path, p.line`
 
 // Search returns the passages that match best, at most limit of them; a limit is taken into the range from 1 to
 // 20. A query without words, or without matches, gives none.
@@ -83,9 +90,8 @@ func (ix *Index) match(ctx context.Context, expression string, limit int) ([]Pas
 	var out []Passage
 	for rows.Next() {
 		var p Passage
-		var id int64
 		var source, path, trail string
-		if err := rows.Scan(&id, &source, &path, &p.Title, &trail, &p.Anchor, &p.Line, &p.Text); err != nil {
+		if err := rows.Scan(&source, &path, &p.Title, &trail, &p.Anchor, &p.Line, &p.Text); err != nil {
 			return nil, err
 		}
 		p.Path = join(source, path)

@@ -135,6 +135,34 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// Many equal scores, and more of them than the limit: which are shown must not depend on how the index came about.
+func TestTiesDoNotDependOnHistory(t *testing.T) {
+	files := fstest.MapFS{}
+	page := func(i int) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, "The same subject, number a%02d.", i)}
+	}
+	for i := range 60 {
+		files[fmt.Sprintf("%02d.md", i)] = page(i)
+	}
+	fresh := locations(t, opened(t, Options{Sources: []Source{{FS: files}}}), "subject")
+	aged := fstest.MapFS{}
+	ix := opened(t, Options{Sources: []Source{{FS: aged}}})
+	for i := 59; i >= 0; i-- {
+		aged[fmt.Sprintf("%02d.md", i)] = page(i)
+		aged["temporary.md"] = page(100 + i)
+		if _, err := ix.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(aged, "temporary.md")
+	if _, err := ix.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := locations(t, ix, "subject"); !slices.Equal(got, fresh) {
+		t.Errorf("an index with a history finds %q, a fresh one %q", got, fresh)
+	}
+}
+
 func TestPassagesSayWhereTheyStand(t *testing.T) {
 	ix := opened(t, Options{Sources: []Source{{Label: "docs", FS: docs()}}})
 	found, err := ix.Search(t.Context(), "reader", 5)
