@@ -188,17 +188,31 @@ func (f *feed) trim() {
 	f.first += k + 1
 }
 
-// find returns the number of the frame after the one with an id, if that is kept.
-func (f *feed) find(id string) (int, bool) {
+// find returns the number of the first frame that a reader wants, if that can be told from what is kept.
+func (f *feed) find(at start) (int, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := len(f.ids) - 1; i >= 0; i-- {
-		if f.ids[i] == id {
+		switch {
+		case at.last != "" && f.ids[i] == at.last, at.after != nil && !at.after(f.ids[i]):
 			return f.first + i + 1, true
 		}
 	}
 	return 0, false
 }
+
+// start is where a reader begins; the zero value is the beginning.
+type start struct {
+	// last is the id of the frame after which to go on; a run that has no such frame is journal.ErrLost.
+	last string
+	// after tells by its id whether a frame comes after where the reader stands, for dialects whose ids have
+	// an order.
+	after func(id string) bool
+	// now skips everything that is there already.
+	now bool
+}
+
+func (at start) isBeginning() bool { return at.last == "" && at.after == nil && !at.now }
 
 // reader is one connection's way through a projection.
 type reader struct {
@@ -207,21 +221,28 @@ type reader struct {
 	feed    *feed
 	next    int // number of the frame to deliver next
 	private *source
-	skipTo  string // deliver only what comes after the frame with this id; empty once it was passed
-	passed  int    // frames that the private source has given
+	from    start // where to begin
+	skips   bool  // that place has not been reached
+	passed  int   // frames that the private source has given
 	buf     []byte
 }
 
-// reader starts after the frame with the id last, or at the beginning if it is empty. Close it.
+// reader reads from after the frame with the id last, or from the beginning if it is empty. Close it.
 func (fs *feeds) reader(key feedKey, project func() wire.Projector, last string) *reader {
-	r := &reader{feeds: fs, project: project, feed: fs.acquire(key, project)}
-	if last != "" {
-		if n, ok := r.feed.find(last); ok {
-			r.next = n
-		} else {
-			r.skipTo = last
-			r.private = fs.source(key.run, project)
-		}
+	return fs.readerFrom(key, project, start{last: last})
+}
+
+// readerFrom reads from any place. Close it.
+func (fs *feeds) readerFrom(key feedKey, project func() wire.Projector, from start) *reader {
+	r := &reader{feeds: fs, project: project, feed: fs.acquire(key, project), from: from}
+	if from.isBeginning() {
+		return r
+	}
+	if n, ok := r.feed.find(from); ok {
+		r.next = n
+	} else {
+		r.skips = true
+		r.private = fs.source(key.run, project)
 	}
 	return r
 }
@@ -259,26 +280,30 @@ func (r *reader) poll(ctx context.Context) (data []byte, bell <-chan struct{}, e
 // catchUp replays for this reader alone. done says that the shared feed can take over.
 func (r *reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}, done bool, err error) {
 	frames, bell, err := r.private.poll(ctx)
-	if err == io.EOF && r.skipTo != "" {
-		return nil, nil, false, r.lost()
+	if r.skips && r.from.last != "" && (err == io.EOF || err == nil && bell != nil) {
+		return nil, nil, false, fmt.Errorf("no frame %q in run %s: %w", r.from.last, r.feed.key.run, journal.ErrLost)
 	}
 	if err != nil {
 		return nil, nil, false, err
 	}
 	if bell != nil {
-		if r.skipTo != "" {
-			return nil, nil, false, r.lost()
-		}
 		// At the end of what there is, which is where the feed stands or will stand.
+		if r.skips {
+			r.skips, r.next = false, r.passed
+		}
 		return nil, nil, true, nil
 	}
 	r.buf = r.buf[:0]
 	for i := range frames {
+		id := frames[i].ID
+		if r.skips && r.from.after != nil && r.from.after(id) {
+			r.skips, r.next = false, r.passed
+		}
 		r.passed++
 		switch {
-		case r.skipTo != "":
-			if frames[i].ID == r.skipTo {
-				r.skipTo, r.next = "", r.passed
+		case r.skips:
+			if id == r.from.last {
+				r.skips, r.next = false, r.passed
 			}
 		case r.passed > r.next:
 			r.buf = r.feed.key.encode(r.buf, &frames[i])
@@ -286,8 +311,4 @@ func (r *reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}
 		}
 	}
 	return r.buf, nil, false, nil
-}
-
-func (r *reader) lost() error {
-	return fmt.Errorf("no frame %q in run %s: %w", r.skipTo, r.feed.key.run, journal.ErrLost)
 }
