@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,6 +221,40 @@ func TestEventsOfARun(t *testing.T) {
 		`node_ended a {"topic":"x","notes":["n"]}`,
 		"checkpoint_saved  changed topic,notes",
 	})
+}
+
+func TestGoroutinesOfANodeMayEmitAtTheSameTime(t *testing.T) {
+	g := graph.New("chatty", notes).Node("a", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+		var wg sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			wg.Go(func() {
+				for n := range 20 {
+					errs[i] = errors.Join(errs[i], s.Custom(ctx, []int{i, n}))
+				}
+			})
+		}
+		wg.Wait()
+		return graph.Command{}, errors.Join(append(errs, s.Promise(ctx, event.Custom{Name: "last", Data: json.RawMessage("0")}))...)
+	}).Edge(graph.Start, "a")
+	s := begin(t, g)
+	s.input(`{}`)
+	next := make([]int, 8)
+	for _, ev := range s.mem.Events() {
+		c, ok := ev.Event.(event.Custom)
+		if !ok || c.Name == "last" {
+			continue
+		}
+		var at [2]int
+		if err := json.Unmarshal(c.Data, &at); err != nil {
+			t.Fatal(err)
+		}
+		if at[1] != next[at[0]] || ev.Node != "a" || ev.Step != 1 {
+			t.Fatalf("goroutine %d: event %d came as number %d, from %s at step %d", at[0], at[1], next[at[0]], ev.Node, ev.Step)
+		}
+		next[at[0]]++
+	}
+	equal(t, "events of each", next, []int{20, 20, 20, 20, 20, 20, 20, 20})
 }
 
 func TestMistakesInBuildingAreAllReported(t *testing.T) {

@@ -234,6 +234,8 @@ func (m *mailbox) send() {
 		return
 	}
 	for _, a := range m.dirty {
+		// A graph below reads its answer from the store.
+		m.e.out.Promise = m.e.out.Promise || a.ns != m.e.ns
 		m.e.out.Save = append(m.e.out.Save, Kept{Thread: m.e.x.Thread, NS: a.ns, Checkpoint: a.checkpoint, Outcome: *a.outcome})
 	}
 }

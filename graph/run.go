@@ -96,15 +96,16 @@ func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 type session struct {
 	Execution
 	mu    sync.Mutex
-	begun map[string]int // how often each sub-agent was begun, by namespace
+	begun map[string]int // how often each graph below the root was entered, by namespace
 }
 
 // record writes a batch, and marks an error as one of writing, after which nothing may be written.
 func (x *session) record(ctx context.Context, b Batch) error {
-	if err := x.Recorder.Record(ctx, b); err != nil {
-		return &recordError{err}
+	err := x.Recorder.Record(ctx, b)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return nil
+	return &recordError{err}
 }
 
 type recordError struct{ err error }

@@ -118,6 +118,10 @@ func (e *engine) execute(ctx context.Context, due []*taskRun) error {
 // be recorded with the checkpoint.
 func (e *engine) perform(ctx, stepCtx context.Context, t *taskRun, alone bool) error {
 	err := e.attempts(stepCtx, t)
+	var broken *recordError
+	if errors.As(err, &broken) {
+		return err
+	}
 	switch {
 	case err == nil:
 		t.finished = t.parent == nil

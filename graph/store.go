@@ -32,7 +32,8 @@ type Recorder interface {
 	// calls, each as a whole together with what it saves. Record may return before that, and blocks only
 	// when too much is queued; for a Promise it returns when the batch, and so everything before
 	// it, is on disk. The graph fills NS, Node, Step and Task of each envelope; the recorder the rest.
-	// Nodes of a step, and goroutines of a node, call Record at the same time.
+	// Nodes of a step, and goroutines of a node, call Record at the same time. A batch may be empty: as a
+	// Promise it waits for what was recorded before.
 	//
 	// An error means that the run is no longer ours or cannot be written; the graph must stop.
 	Record(ctx context.Context, b Batch) error

@@ -78,7 +78,7 @@ func (e *engine) below(g *Graph, part string) *engine {
 
 // enter goes on from the namespace's own checkpoint, or begins with the input.
 func (e *engine) enter(ctx context.Context, input []Write) error {
-	snap, err := e.load(ctx, "")
+	snap, _, err := e.revisit(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,6 +88,22 @@ func (e *engine) enter(ctx context.Context, input []Write) error {
 	}
 	e.started = snap.Run == e.x.Run && snap.Source == event.FromLoop
 	return e.stand(snap)
+}
+
+// revisit loads the namespace's latest checkpoint and counts how often this run has come here. What it recorded here
+// before, in an attempt that failed, may still be on its way to the store and is waited for.
+func (e *engine) revisit(ctx context.Context) (snap *Snapshot, visits int, err error) {
+	e.x.mu.Lock()
+	e.x.begun[e.ns]++
+	visits = e.x.begun[e.ns]
+	e.x.mu.Unlock()
+	if visits > 1 && e.storing() {
+		if err := e.x.record(ctx, Batch{Promise: true}); err != nil {
+			return nil, 0, err
+		}
+	}
+	snap, err = e.load(ctx, "")
+	return snap, visits, err
 }
 
 // share makes updates of one graph's fields from another graph's values. With a base, lists are handed over
@@ -153,7 +169,7 @@ func (s *Scope) Run(ctx context.Context, g *Graph, c Child) (Result, error) {
 
 // serve runs a sub-agent between its TaskStarted and its TaskEnded.
 func (e *engine) serve(ctx context.Context, c Child, parent string, input []Write) (Result, error) {
-	snap, err := e.load(ctx, "")
+	snap, tries, err := e.revisit(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -163,10 +179,6 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 		}
 		return e.result()
 	}
-	e.x.mu.Lock()
-	tries := e.x.begun[e.ns] + 1
-	e.x.begun[e.ns] = tries
-	e.x.mu.Unlock()
 	// After a crash the journal has its beginning already: it was written with the first checkpoint.
 	if recovered := snap != nil && snap.Run == e.x.Run && tries == 1; !recovered {
 		started := event.TaskStarted{Parent: parent, CallID: c.Task, Agent: c.Agent, Title: c.Title}
