@@ -209,6 +209,15 @@ func TestWaitsEndWithTheContext(t *testing.T) {
 	}
 }
 
+func TestCancellingEndsTheAnswerBetweenTwoPieces(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	script := scripted.Words("one two").Do(func(context.Context) error { cancel(); return nil }).Words(" three")
+	parts, err := read(ctx, scripted.Always(script))
+	if !errors.Is(err, context.Canceled) || len(parts) != 2 {
+		t.Errorf("got %v, %v, want two pieces and the context's error", parts, err)
+	}
+}
+
 func TestPaceDelaysEveryPiece(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -108,12 +108,13 @@ func TestRanking(t *testing.T) {
 		"body.md":  {Data: []byte("# Other\n\nLeases are renewed by their holder; a lease ends when nobody renews it. Every lease has an owner.")},
 		"head.md":  {Data: []byte("# Things\n\n## Lease\n\nIt is renewed by its holder, and it ends when nobody cares for it any longer. It has one.")},
 		"both.md":  {Data: []byte("# Misc\n\nThe lease of a run and its epoch guard each append. " + strings.Repeat("More words follow here. ", 20))},
+		"epoch.md": {Data: []byte("# Epoch\n\n## Epoch\n\nAn epoch is a number.")},
 		"other.md": {Data: []byte("# Misc\n\nNothing of the kind.")},
 	}}}})
 	if got := locations(t, ix, "lease"); len(got) != 3 || got[0] != "head.md#lease" {
 		t.Errorf("lease: %q, want the heading first", got)
 	}
-	if got := locations(t, ix, "lease epoch"); len(got) != 3 || got[0] != "both.md#misc" {
+	if got := locations(t, ix, "lease epoch"); len(got) != 4 || got[0] != "both.md#misc" {
 		t.Errorf("lease epoch: %q, want the one with both words first", got)
 	}
 }
@@ -204,6 +205,10 @@ func TestRefreshSeesWhatChanged(t *testing.T) {
 			}
 			if got := locations(t, ix, "penguin"); !slices.Equal(got, []string{"journal.md#the-journal"}) {
 				t.Errorf("the changed file is not found: %q", got)
+			}
+			var words, passages int
+			if err := ix.db.QueryRow("SELECT (SELECT count(*) FROM words), (SELECT count(*) FROM passages)").Scan(&words, &passages); err != nil || words != passages {
+				t.Errorf("the words of %d passages are kept, and there are %d (%v)", words, passages, err)
 			}
 			if got, err := ix.Refresh(t.Context()); err != nil || got != (Changes{}) {
 				t.Errorf("a second refresh finds changes: %+v, %v", got, err)
