@@ -2,11 +2,13 @@ package anthropic
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/anthropics/anthropic-sdk-go/option"
 	"pgregory.net/rapid"
 
 	"github.com/tributary-ai/tributary/item"
@@ -219,6 +221,42 @@ func TestBaseURLMayNameTheVersion(t *testing.T) {
 		if p := <-paths; p != want {
 			t.Errorf("%q asks %s", suffix, p)
 		}
+	}
+}
+
+// Bedrock and Vertex are request options of the SDK that rewrite path and body in a middleware and put their own
+// base URL and authentication in place of ours. This one does the same.
+func TestRequestOptionsOfTheSDKComeLast(t *testing.T) {
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/model/claude-test/stream" || r.Header.Get("Authorization") != "signed" {
+			t.Errorf("asked %s with %v", r.URL.Path, r.Header)
+		}
+		sse(w, begun+"data: {\"type\":\"message_stop\"}\n\n")
+	})
+	elsewhere := option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		var object struct {
+			Model  string
+			Stream bool
+		}
+		if err := json.Unmarshal(body, &object); err != nil || !object.Stream {
+			t.Errorf("body %s: %v", body, err)
+		}
+		r.URL.Path = "/model/" + object.Model + "/stream"
+		r.Header.Set("Authorization", "signed")
+		r.Body = io.NopCloser(strings.NewReader("{}"))
+		r.ContentLength = 2
+		return next(r)
+	})
+	m := client(t, srv, func(o *Options) {
+		o.BaseURL = "http://127.0.0.1:1"
+		o.Request = []option.RequestOption{option.WithBaseURL(srv.URL), elsewhere}
+	})
+	if got, _, err := collect(t, m, hello); err != nil || got.Texts[0] != "Hal" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
