@@ -37,7 +37,7 @@ type Retry struct {
 // Timeout bounds one attempt of a node. The node must heed its context.
 type Timeout time.Duration
 
-// NodeOption is a [Retry] or a [Timeout].
+// NodeOption is a [Retry], a [Timeout] or [OnlyNew].
 type NodeOption interface{ apply(*node) }
 
 func (r Retry) apply(n *node)   { n.retry = r }
@@ -65,7 +65,7 @@ type node struct {
 	name     string
 	run      NodeFunc
 	sub      *Graph
-	subOpts  subgraphOptions
+	onlyNew  bool // see OnlyNew
 	retry    Retry
 	timeout  time.Duration
 	edges    []string

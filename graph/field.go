@@ -95,7 +95,7 @@ func (f Field[T]) Lookup(s *Scope) (T, bool) {
 		return zero, false
 	}
 	t, ok := v.(T)
-	if !ok {
+	if !ok && v != nil { // nil is a value of a field of an interface type
 		panic(fmt.Sprintf("field %q of graph %q holds a %T, not a %T", f.def.name, s.engine.g.name, v, zero))
 	}
 	return t, true
@@ -123,7 +123,8 @@ func Reduced[T any](name string, merge func(old, update T) T) Field[T] {
 	d := define[T](name)
 	d.fold = func(old, update any, _ bool) folded {
 		was, _ := old.(T)
-		return folded{value: merge(was, update.(T))}
+		add, _ := update.(T) // nil where T is an interface
+		return folded{value: merge(was, add)}
 	}
 	return Field[T]{d}
 }

@@ -55,6 +55,23 @@ func TestReducers(t *testing.T) {
 	}
 }
 
+func TestNullIsAValueOfAnyField(t *testing.T) {
+	anything := graph.LastValue[any]("anything")
+	both := graph.Reduced("both", func(a, b any) any { return []any{a, b} })
+	g := graph.New("any", anything, both).Node("a", func(_ context.Context, s *graph.Scope) (graph.Command, error) {
+		if v, ok := anything.Lookup(s); v != nil || !ok {
+			t.Errorf("read %v, %t", v, ok)
+		}
+		return graph.Update(both.Set(nil)), nil
+	}).Edge(graph.Start, "a")
+	r := begin(t, g).input(`{"anything":null,"both":1}`)
+	equal(t, "both", string(r.Values["both"]), `[[null,1],null]`)
+	v, err := graph.Decode(r, both)
+	if err != nil || len(v.([]any)) != 2 {
+		t.Errorf("decoded %v, %v", v, err)
+	}
+}
+
 func TestMessagesWithoutAnIDAreGivenOne(t *testing.T) {
 	s := begin(t, chatGraph())
 	s.input(`{"messages":["hello",{"role":"user","content":"again"},["human","thrice"]]}`)

@@ -11,22 +11,21 @@ import (
 	"github.com/tributary-ai/tributary/item"
 )
 
-// SubgraphOption changes how a subgraph gives its result to the graph above.
-type SubgraphOption func(*subgraphOptions)
-
-type subgraphOptions struct{ onlyNew bool }
-
-// OnlyNew hands a list up without the elements that the subgraph was given. Without it the graph above gets the
+// OnlyNew makes a subgraph hand a list up without the elements that it was given. Without it the graph above gets the
 // whole list, as in LangGraph, and a field that appends then holds the old elements twice.
-func OnlyNew(o *subgraphOptions) { o.onlyNew = true }
+var OnlyNew NodeOption = onlyNew{}
+
+type onlyNew struct{}
+
+func (onlyNew) apply(n *node) { n.onlyNew = true }
 
 // Subgraph adds a node that runs another graph. The two share the fields of the same name: the subgraph begins with
 // the values of the graph above and hands its own back when it has ended. It has a namespace of its
 // own, "node:execution", and its own checkpoints there, and goes on from them when the node is repeated.
-func (g *Graph) Subgraph(name string, sub *Graph, opts ...SubgraphOption) *Graph {
+func (g *Graph) Subgraph(name string, sub *Graph, opts ...NodeOption) *Graph {
 	n := &node{name: name, sub: sub}
 	for _, o := range opts {
-		o(&n.subOpts)
+		o.apply(n)
 	}
 	if sub == nil || sub == g {
 		g.wrong("subgraph %q needs another graph", name)
@@ -59,7 +58,7 @@ func (s *Scope) descend(ctx context.Context, n *node) (Command, error) {
 		return Command{}, &Interruption{Interrupts: e.open}
 	}
 	var base state
-	if n.subOpts.onlyNew {
+	if n.onlyNew {
 		base = s.state
 	}
 	writes, err := share(n.sub, e.st, s.engine.g, base)

@@ -13,7 +13,7 @@ import (
 )
 
 // The graph behind wire/langgraph/stream-subgraph-on.
-func researchGraph(opts ...graph.SubgraphOption) *graph.Graph {
+func researchGraph(opts ...graph.NodeOption) *graph.Graph {
 	research := graph.New("research", messages, topic, notes)
 	research.Node("search", func(_ context.Context, s *graph.Scope) (graph.Command, error) {
 		return graph.Update(notes.Add("found 3 pages on " + topic.Get(s))), nil
@@ -199,4 +199,46 @@ func TestSubAgentsAreTasksOfTheRun(t *testing.T) {
 	}
 	equal(t, "notes", strs(t, r.Values["notes"]), []string{"thought about call-1, answered", "thought about call-2, answered yes"})
 	equal(t, "each thought once", runs.n, map[string]int{"call-1 thinks": 1, "call-2 thinks": 1})
+}
+
+// A recorder may answer before it has stored; a subgraph that is tried again goes on from what it recorded before.
+func TestSubgraphThatIsTriedAgainGoesOn(t *testing.T) {
+	runs := &counter{}
+	sub := graph.New("sub", notes)
+	sub.Node("first", func(context.Context, *graph.Scope) (graph.Command, error) {
+		runs.add("first")
+		return graph.Update(notes.Add("first")), nil
+	})
+	sub.Node("second", func(context.Context, *graph.Scope) (graph.Command, error) {
+		if runs.add("second") == 1 {
+			return graph.Command{}, &customError{}
+		}
+		return graph.Update(notes.Add("second")), nil
+	})
+	sub.Chain(graph.Start, "first", "second")
+	g := graph.New("top", notes).Subgraph("sub", sub, graph.OnlyNew, graph.Retry{Max: 2}).Edge(graph.Start, "sub")
+	s := begin(t, g)
+	r := s.run(graph.Execution{Input: empty, Recorder: &lazy{Recorder: s.mem}})
+	equal(t, "notes", strs(t, r.Values["notes"]), []string{"first", "second"})
+	equal(t, "runs", runs.n, map[string]int{"first": 1, "second": 2})
+}
+
+// lazy stores nothing before it has to.
+type lazy struct {
+	graph.Recorder
+	waiting []graph.Batch
+}
+
+func (l *lazy) Record(ctx context.Context, b graph.Batch) error {
+	l.waiting = append(l.waiting, b)
+	if !b.Promise {
+		return nil
+	}
+	for _, b := range l.waiting {
+		if err := l.Recorder.Record(ctx, b); err != nil {
+			return err
+		}
+	}
+	l.waiting = nil
+	return nil
 }
