@@ -38,6 +38,17 @@ func ParseCursor(s string) (epoch int, seq uint64, place int, err error) {
 	return epoch, seq, place, nil
 }
 
+// FormatCursor writes the ID of a frame.
+func FormatCursor(epoch int, seq uint64, place int) string {
+	var buf [48]byte
+	b := strconv.AppendInt(buf[:0], int64(epoch), 10)
+	b = strconv.AppendUint(append(b, '-'), seq, 10)
+	if place > 0 {
+		b = strconv.AppendInt(append(b, '.'), int64(place), 10)
+	}
+	return string(b)
+}
+
 // number reads digits in the one spelling that we write: no sign, no leading zero.
 func number(s string, bits int) (uint64, bool) {
 	if s == "" || s[0] < '0' || s[0] > '9' || len(s) > 1 && s[0] == '0' {

@@ -35,6 +35,19 @@ type entry struct {
 	typ  item.Type
 	turn *turn // nil for a tool's result
 	call *call
+	told []bool // the blocks of which something was told; of a tool call, one for its arguments
+}
+
+// tell notes that a block was told, and reports whether it had been before.
+func (e *entry) tell(block int) (before bool) {
+	if block < len(e.told) && e.told[block] {
+		return true
+	}
+	for len(e.told) <= block {
+		e.told = append(e.told, false)
+	}
+	e.told[block] = true
+	return false
 }
 
 // call is a tool call.

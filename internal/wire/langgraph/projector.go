@@ -118,19 +118,10 @@ func (p *Projector) emit(name string, data []byte) {
 }
 
 func (p *Projector) id() string {
-	var buf [48]byte
-	b := buf[:0]
 	if p.opt.Ordinal {
-		return string(strconv.AppendUint(b, p.frames, 10))
+		return strconv.FormatUint(p.frames, 10)
 	}
-	b = strconv.AppendInt(b, int64(p.env.Epoch), 10)
-	b = append(b, '-')
-	b = strconv.AppendUint(b, p.env.Seq, 10)
-	if p.n > 0 {
-		b = append(b, '.')
-		b = strconv.AppendInt(b, int64(p.n), 10)
-	}
-	return string(b)
+	return FormatCursor(p.env.Epoch, p.env.Seq, p.n)
 }
 
 // visible reports that a namespace's graph is told of.

@@ -3,6 +3,7 @@ package langgraph_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -157,15 +158,34 @@ func TestFramesAreThoseOfTheRecordedServer(t *testing.T) {
 		t.Fatal("no recordings", err)
 	}
 	s := serve(t)
+	var all []exchange
 	for _, dir := range scenarios {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			replay(t, s, dir)
+			for _, x := range replay(t, s, dir) {
+				if wrong := x.compare(-1); wrong != "" {
+					t.Error(wrong)
+				}
+				all = append(all, x)
+			}
 		})
 	}
+	t.Run("every difference is there", func(t *testing.T) {
+		for i, d := range differences {
+			if !slices.ContainsFunc(all, func(x exchange) bool { return x.compare(i) != "" }) {
+				t.Errorf("nothing differs any more by %q; take it off the list", d.name)
+			}
+		}
+	})
 }
 
-// replay makes the requests of a scenario and compares the answers.
-func replay(t *testing.T, s *server, dir string) {
+// exchange is a request that was made to both servers.
+type exchange struct {
+	name         string
+	theirs, ours []byte // lists of frames, as JSON
+}
+
+// replay makes the requests of a scenario.
+func replay(t *testing.T, s *server, dir string) (out []exchange) {
 	steps, err := filepath.Glob(dir + "/*")
 	if err != nil {
 		t.Fatal(err)
@@ -222,8 +242,25 @@ func replay(t *testing.T, s *server, dir string) {
 		frames := th.run(req).project(t, langgraph.Options{Modes: modes, Subgraphs: body.Subgraphs})
 		ours := decode(t, frames)
 		match(asked, theirs, ours)
-		compare(t, name, theirs, ours)
+		out = append(out, exchange{name, encode(t, theirs), encode(t, ours)})
 	}
+	return out
+}
+
+func encode(t *testing.T, frames []seen) []byte {
+	t.Helper()
+	b, err := json.Marshal(frames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (x exchange) sides() (theirs, ours []seen) {
+	if err := errors.Join(json.Unmarshal(x.theirs, &theirs), json.Unmarshal(x.ours, &ours)); err != nil {
+		panic(err) // we have just written it
+	}
+	return theirs, ours
 }
 
 // checkpointLike finds our checkpoint for one of theirs, whose ids tell the step.
@@ -263,10 +300,11 @@ func match(asked map[string]string, theirs, ours []seen) {
 	}
 }
 
-func compare(t *testing.T, name string, theirs, ours []seen) {
-	t.Helper()
-	for _, d := range differences {
-		if d.only != nil && !slices.Contains(d.only, name) {
+// compare says where the two sides differ, but for the differences on the list without the one named.
+func (x exchange) compare(without int) string {
+	theirs, ours := x.sides()
+	for i, d := range differences {
+		if i == without || d.only != nil && !slices.Contains(d.only, x.name) {
 			continue
 		}
 		if d.theirs != nil {
@@ -280,13 +318,14 @@ func compare(t *testing.T, name string, theirs, ours []seen) {
 	for i := range max(len(theirs), len(ours)) {
 		switch {
 		case i >= len(ours):
-			t.Fatalf("%s: frame %d is missing: %s", name, i, show(theirs[i]))
+			return fmt.Sprintf("%s: frame %d is missing: %s", x.name, i, show(theirs[i]))
 		case i >= len(theirs):
-			t.Fatalf("%s: frame %d is too much: %s", name, i, show(ours[i]))
+			return fmt.Sprintf("%s: frame %d is too much: %s", x.name, i, show(ours[i]))
 		case !reflect.DeepEqual(theirs[i], ours[i]):
-			t.Fatalf("%s: frame %d\n got %s\nwant %s", name, i, show(ours[i]), show(theirs[i]))
+			return fmt.Sprintf("%s: frame %d\n got %s\nwant %s", x.name, i, show(ours[i]), show(theirs[i]))
 		}
 	}
+	return ""
 }
 
 func show(f seen) string {

@@ -249,7 +249,14 @@ func (v *visitor) ItemEnded(e event.ItemEnded) error {
 	case item.ToolCall:
 		if it.call != nil {
 			it.call.args = whole.Arguments
+			if p.opt.Modes.Has(streaming) && whole.Arguments != "" && !it.tell(0) {
+				p.arguments(it.turn, it.call, whole.Arguments)
+			}
 		}
+	case item.Message:
+		p.blocks(it, whole.Content)
+	case item.Reasoning:
+		p.blocks(it, whole.Summary)
 	case item.ToolResult:
 		if it.call == nil {
 			return nil
@@ -257,14 +264,42 @@ func (v *visitor) ItemEnded(e event.ItemEnded) error {
 		delete(p.entries, whole.ID)
 		p.last = nil
 		return p.toolEnd(it.call, whole)
-	case item.Reasoning, item.Message: // told by their deltas
 	}
 	return nil
 }
 
-// BlockStarted and BlockEnded frame texts that are told by their deltas.
+// blocks tells those texts of a finished item that did not stream.
+func (p *Projector) blocks(it *entry, blocks []item.Block) {
+	for i, b := range blocks {
+		p.block(it, i, b)
+	}
+}
+
+func (p *Projector) block(it *entry, at int, b item.Block) {
+	if b.Type == item.TextBlock && b.Text != "" && at >= 0 && it.turn != nil && p.opt.Modes.Has(streaming) && !it.tell(at) {
+		p.grow(it, b.Text)
+	}
+}
+
+// grow tells a piece of an answer or of what led to it.
+func (p *Projector) grow(it *entry, text string) {
+	if it.typ == item.TypeReasoning {
+		p.reasoning(it.turn, text)
+		return
+	}
+	p.text(it.turn, text)
+}
+
+// BlockStarted opens a block; what is in it is told by its deltas.
 func (v *visitor) BlockStarted(event.BlockStarted) error { return nil }
-func (v *visitor) BlockEnded(event.BlockEnded) error     { return nil }
+
+// BlockEnded repeats what its deltas told, but for a block that came whole.
+func (v *visitor) BlockEnded(e event.BlockEnded) error {
+	if it := v.p().entry(e.Item); it != nil {
+		v.p().block(it, e.Block, e.Value)
+	}
+	return nil
+}
 
 func (v *visitor) TextDelta(e event.TextDelta) error {
 	p := v.p()
@@ -278,11 +313,9 @@ func (v *visitor) TextDelta(e event.TextDelta) error {
 	switch {
 	case it.typ == item.TypeToolResult:
 		p.toolPiece(it.call, e.Text)
-	case !p.opt.Modes.Has(streaming):
-	case it.typ == item.TypeReasoning:
-		p.reasoning(it.turn, e.Text)
-	case it.typ == item.TypeMessage:
-		p.text(it.turn, e.Text)
+	case p.opt.Modes.Has(streaming) && e.Block >= 0:
+		it.tell(e.Block)
+		p.grow(it, e.Text)
 	}
 	return nil
 }
@@ -299,6 +332,7 @@ func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 		return nil
 	}
 	if it := p.entry(e.Item); it != nil && it.typ == item.TypeToolCall && it.turn != nil {
+		it.tell(0)
 		p.arguments(it.turn, it.call, e.Text)
 	}
 	return nil
