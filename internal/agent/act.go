@@ -39,6 +39,8 @@ type execution struct {
 	scope *graph.Scope
 	tree  *tree
 	call  item.ToolCall
+	// begun says that the call had been begun when a crash ended the process.
+	begun bool
 	// child says that a sub-agent was begun: its own items are what people see, and its references have numbers.
 	child bool
 }
@@ -52,6 +54,7 @@ func (x *execution) outcome(ctx context.Context, refuse string) (item.ToolResult
 	if ended {
 		return res, nil
 	}
+	x.begun = started
 	t, known := x.Tools.Lookup(x.call.Name)
 	if started && known && !t.Spec().Repeatable {
 		return x.close(ctx, failedResult(x.call, outcomeUnknown), item.Incomplete)

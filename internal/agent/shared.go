@@ -136,11 +136,11 @@ func (t *tree) newest() *item.ToolResult {
 	return &item.ToolResult{Content: g.Content, Blocks: g.Blocks}
 }
 
-// admit makes room for a sub-agent, or says why there is none.
-func (t *tree) admit(l Limits, task string) (slot chan struct{}, err error) {
+// admit makes room for a sub-agent of a task, or says why there is none. One that had begun before a crash must go on.
+func (t *tree) admit(l Limits, task string, begun bool) (slot chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.children >= l.Count {
+	if t.children >= l.Count && !begun {
 		return nil, fmt.Errorf("this run has started %d sub-agents, which is the limit; do the work yourself", l.Count)
 	}
 	t.children++

@@ -7,11 +7,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/cite"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/tool"
 )
+
+// TaskRecall is a [graph.Recall] that also remembers how sub-agents ended. Without it one that failed just before a crash
+// begins once more, although readers were told of its end.
+type TaskRecall interface {
+	// EndedTask returns how a sub-agent ended in an earlier attempt.
+	EndedTask(task string) (event.TaskEnded, bool)
+}
 
 // Sub is an agent that another one can call like a tool.
 type Sub struct {
@@ -69,7 +77,7 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 	if err := json.Unmarshal(c.Arguments, &in); err != nil {
 		return item.ToolResult{}, err
 	}
-	slot, err := x.tree.admit(t.limits, x.scope.Task())
+	slot, err := x.tree.admit(t.limits, x.scope.Task(), x.begun)
 	if err != nil {
 		return item.ToolResult{}, err
 	}
@@ -85,6 +93,11 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 		defer cancel()
 	}
 	x.child = true
+	if r, ok := x.scope.Recall().(TaskRecall); ok {
+		if end, ok := r.EndedTask(c.ID); ok && end.Status != event.Success && end.Status != event.Interrupted {
+			return item.ToolResult{}, t.failure(reasonOf(end))
+		}
+	}
 	res, err := x.scope.Run(ctx, t.graph, graph.Child{
 		Task: c.ID, Agent: t.sub.Name, Title: in.Title,
 		Input: map[string]any{"messages": []item.Message{item.UserText("in_"+c.ID, in.Prompt)}},
@@ -93,6 +106,13 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 		return item.ToolResult{}, t.failure(err)
 	}
 	return t.result(&x.tree.pool, res)
+}
+
+func reasonOf(end event.TaskEnded) error {
+	if end.Error != nil {
+		return end.Error
+	}
+	return errors.New("it was stopped")
 }
 
 func (t *subTool) failure(err error) error {

@@ -135,10 +135,12 @@ func (w *world) end(ctx context.Context, res graph.Result, err error) {
 // lawful fails the test if the journal breaks a law.
 func (w *world) lawful(t testing.TB) {
 	t.Helper()
-	if err := transcript.Check(slices.Values(w.mem.Events())); err != nil {
+	if err := lawsOf(w); err != nil {
 		t.Fatalf("unlawful journal: %v\n%s", err, w.dump())
 	}
 }
+
+func lawsOf(w *world) error { return transcript.Check(slices.Values(w.mem.Events())) }
 
 func (w *world) dump() string {
 	var out []byte
@@ -190,6 +192,15 @@ func (r recall) ToolResults() iter.Seq[item.ToolResult] {
 func (r recall) TaskUsage(task string) item.Usage {
 	t, _ := r.Fold.Task(task)
 	return t.Usage
+}
+
+func (r recall) EndedTask(task string) (ended event.TaskEnded, ok bool) {
+	for _, env := range r.events {
+		if e, is := env.Event.(event.TaskEnded); is && env.Task == task {
+			ended, ok = e, true
+		}
+	}
+	return ended, ok
 }
 
 func (r recall) Turn(execution string) (msg item.Message, ended bool, voided string) {
