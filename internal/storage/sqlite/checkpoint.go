@@ -294,3 +294,16 @@ func joinLists(parts [][]byte) json.RawMessage {
 	}
 	return append(out, ']')
 }
+
+// StateBytes is what a thread's checkpoints take up, keys included, without the overhead of pages.
+func (db *DB) StateBytes(ctx context.Context, thread string) (int64, error) {
+	var n int64
+	err := db.reads.row(ctx, `WITH t (no) AS (SELECT no FROM threads WHERE id = ?)
+		SELECT (SELECT coalesce(sum(24 + length(ns) + length(id) + coalesce(length(parent), 0) + length(source) + length(versions)
+				+ coalesce(length(next), 0) + coalesce(length(joins), 0) + coalesce(length(metadata), 0) + coalesce(length(done), 0)), 0)
+				FROM checkpoints, t WHERE thread = t.no)
+			+ (SELECT coalesce(sum(24 + length(ns) + length(field) + length(data)), 0) FROM blobs, t WHERE thread = t.no)
+			+ (SELECT coalesce(sum(16 + length(ns) + length(checkpoint) + length(task) + length(outcome)), 0) FROM kept, t WHERE thread = t.no)`,
+		thread).Scan(&n)
+	return n, err
+}
