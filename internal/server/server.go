@@ -55,7 +55,7 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Server answers HTTP requests. It starts no goroutines of its own.
+// Server answers HTTP requests. It starts no goroutine that outlives the request it serves.
 type Server struct {
 	opt     Options
 	log     *slog.Logger
@@ -63,6 +63,8 @@ type Server struct {
 	feeds   *feeds
 	started time.Time
 	closing chan struct{}
+
+	answering answerLocks
 }
 
 // Local is the one user of a server without accounts.
@@ -97,6 +99,7 @@ func New(opt Options) (*Server, error) {
 func (s *Server) routes() {
 	s.mux.HandleFunc("GET /ok", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, http.StatusOK, map[string]bool{"ok": true}) })
 	s.mux.HandleFunc("GET /info", s.info)
+	s.taskRoutes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, failure(http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path))
 	})
@@ -173,7 +176,7 @@ func (s *Server) hostAllowed(host string) bool {
 }
 
 // exposed are the headers that scripts of other origins may read; LangGraph's client reconnects by them.
-const exposed = "Content-Location, Location, X-Pagination-Total, X-Pagination-Next"
+const exposed = "Content-Location, Location, X-Pagination-Total, X-Pagination-Next, X-Thread-Id"
 
 // cross answers what browsers ask before they let a page call us. It reports whether to go on.
 func (s *Server) cross(w http.ResponseWriter, r *http.Request) bool {

@@ -1,0 +1,297 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+// taskRequest is the body of POST /tasks.
+type taskRequest struct {
+	// Input is a text, a list of blocks that make one message, a list of messages, one message, or an object
+	// of the graph's fields; null goes on where the thread stands.
+	Input     json.RawMessage `json:"input"`
+	Assistant string          `json:"assistant"` // an assistant's id, or a graph's name
+	Model     string          `json:"model"`     // short for configurable.model
+
+	PreviousTask string       `json:"previous_task_id"` // the task to go on after, in its thread
+	Thread       string       `json:"thread_id"`        // a thread to use, which is made if it is missing
+	Multitask    run.Strategy `json:"multitask_strategy"`
+
+	Metadata     json.RawMessage `json:"metadata"`
+	Configurable json.RawMessage `json:"configurable"`
+	Context      json.RawMessage `json:"context"`
+	Timeout      float64         `json:"timeout_seconds"`
+
+	delivery
+}
+
+// delivery says how the creator of a task wants to hear of it.
+type delivery struct {
+	Stream       bool   `json:"stream"`
+	OnDisconnect string `json:"on_disconnect"` // continue or cancel
+}
+
+func (d delivery) validate() error {
+	switch d.OnDisconnect {
+	case "", "continue", "cancel":
+		return nil
+	}
+	return run.Invalidf("on_disconnect", "must be continue or cancel, not %q", d.OnDisconnect)
+}
+
+// taskWire is what this dialect wants to find again in a run.
+type taskWire struct {
+	Previous string `json:"previous_task_id,omitempty"`
+}
+
+// decodeStrict is decode for objects of which every key is known: a misspelt one must not be ignored.
+func decodeStrict(w http.ResponseWriter, r *http.Request, v any) error {
+	var raw json.RawMessage
+	if err := decode(w, r, &raw); err != nil {
+		return err
+	}
+	if bytes.TrimSpace(raw)[0] != '{' {
+		return run.Invalidf("body", "must be an object")
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(v)
+	if err == nil {
+		return nil
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok { // the package has no type for it
+		name = strings.Trim(name, `"`)
+		return run.Invalidf(name, "is not a field of this request")
+	}
+	return jsonProblem(err)
+}
+
+func (s *Server) createTask(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	var req taskRequest
+	if err := decodeStrict(w, r, &req); err != nil {
+		return err
+	}
+	rn, err := s.startTask(r.Context(), who, &req)
+	if err != nil {
+		return err
+	}
+	return s.deliver(w, r, who, rn, req.delivery)
+}
+
+func (s *Server) startTask(ctx context.Context, who run.Identity, req *taskRequest) (run.Run, error) {
+	if err := req.delivery.validate(); err != nil {
+		return run.Run{}, err
+	}
+	thread, err := s.taskThread(ctx, who, req)
+	if err != nil {
+		return run.Run{}, err
+	}
+	rr, err := s.taskRunRequest(ctx, who, req)
+	if err != nil {
+		return run.Run{}, err
+	}
+	g, err := s.opt.Graphs.Graph(ctx, rr.Graph, rr)
+	if err != nil {
+		return run.Run{}, err
+	}
+	if rr.Input, err = taskInput(g, req.Input); err != nil {
+		return run.Run{}, err
+	}
+	if rr.Input == nil {
+		if _, err := s.opt.Store.Load(ctx, thread, "", ""); errors.Is(err, graph.ErrNoCheckpoint) {
+			return run.Run{}, run.Invalidf("input", "is null, but there is nothing to go on with; give an input")
+		} else if err != nil {
+			return run.Run{}, err
+		}
+	}
+	return s.opt.Engine.Start(ctx, who, thread, rr)
+}
+
+// taskThread is the thread that the request wants: that of the task before, one by name, or a new one.
+func (s *Server) taskThread(ctx context.Context, who run.Identity, req *taskRequest) (string, error) {
+	if req.Thread != "" && uuid.Validate(req.Thread) != nil {
+		return "", run.Invalidf("thread_id", "must be a UUID, not %q", req.Thread)
+	}
+	if req.PreviousTask != "" {
+		prev, err := s.opt.Store.Run(ctx, who, req.PreviousTask)
+		if errors.Is(err, run.ErrNotFound) {
+			return "", &statusError{http.StatusNotFound, "previous_task_id", fmt.Sprintf("previous_task_id: there is no task %q", req.PreviousTask)}
+		}
+		if err != nil {
+			return "", err
+		}
+		if req.Thread != "" && req.Thread != prev.Thread {
+			return "", run.Invalidf("thread_id", "is not that of the previous task, which is %q; give one of the two", prev.Thread)
+		}
+		if req.Assistant == "" {
+			req.Assistant = prev.Assistant
+		}
+		return prev.Thread, nil
+	}
+	if isNull(req.Input) && len(req.Input) > 0 {
+		if req.Thread == "" {
+			return "", run.Invalidf("input", "is null, but there is nothing to go on with; give an input")
+		}
+		if _, err := s.opt.Store.Thread(ctx, who, req.Thread); err != nil {
+			return "", err
+		}
+	}
+	if req.Thread != "" {
+		return req.Thread, nil
+	}
+	return uuid.Must(uuid.NewV7()).String(), nil
+}
+
+// taskRunRequest translates everything but the input.
+func (s *Server) taskRunRequest(ctx context.Context, who run.Identity, req *taskRequest) (run.Request, error) {
+	if req.Timeout < 0 || req.Timeout > (365*24*time.Hour).Seconds() {
+		return run.Request{}, run.Invalidf("timeout_seconds", "must be between 0 and a year")
+	}
+	rr := run.Request{
+		Context: req.Context, Metadata: req.Metadata, Multitask: req.Multitask, CreateThread: true,
+		Timeout: time.Duration(req.Timeout * float64(time.Second)),
+	}
+	for field, raw := range map[string]json.RawMessage{"context": req.Context, "metadata": req.Metadata, "configurable": req.Configurable} {
+		if err := wantObject(field, raw); err != nil {
+			return rr, err
+		}
+	}
+	var err error
+	if rr.Config, err = taskConfig(req); err != nil {
+		return rr, err
+	}
+	if rr.Wire, err = json.Marshal(taskWire{req.PreviousTask}); err != nil {
+		return rr, err
+	}
+	name := req.Assistant
+	if name == "" {
+		if name, err = s.defaultAssistant(); err != nil {
+			return rr, err
+		}
+	}
+	a, err := run.Resolve(ctx, s.opt.Store, who, name)
+	if errors.Is(err, run.ErrNotFound) {
+		return rr, &statusError{http.StatusNotFound, "assistant", fmt.Sprintf("assistant: there is no assistant or graph %q", name)}
+	}
+	if err != nil {
+		return rr, err
+	}
+	return rr, a.Apply(&rr)
+}
+
+func wantObject(field string, raw json.RawMessage) error {
+	if isNull(raw) {
+		return nil
+	}
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(raw, &obj) != nil {
+		return run.Invalidf(field, "must be an object")
+	}
+	return nil
+}
+
+func isNull(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) == 0 || string(raw) == "null"
+}
+
+// taskConfig is the run's config: the configurable values, and the model among them.
+func taskConfig(req *taskRequest) (json.RawMessage, error) {
+	configurable := map[string]json.RawMessage{}
+	if !isNull(req.Configurable) {
+		if err := json.Unmarshal(req.Configurable, &configurable); err != nil {
+			return nil, run.Invalidf("configurable", "must be an object")
+		}
+	}
+	if req.Model != "" {
+		model, err := json.Marshal(req.Model)
+		if err != nil {
+			return nil, err
+		}
+		if was, ok := configurable["model"]; ok && !bytes.Equal(bytes.TrimSpace(was), model) {
+			return nil, run.Invalidf("model", "says otherwise than configurable.model; give one of the two")
+		}
+		configurable["model"] = model
+	}
+	if len(configurable) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(map[string]any{"configurable": configurable})
+}
+
+// defaultGraph is taken where a request names none and there are several.
+const defaultGraph = "agent"
+
+func (s *Server) defaultAssistant() (string, error) {
+	names := s.opt.Graphs.Names()
+	switch {
+	case slices.Contains(names, defaultGraph):
+		return defaultGraph, nil
+	case len(names) == 1:
+		return names[0], nil
+	}
+	return "", run.Invalidf("assistant", "is required; there are %s", strings.Join(names, ", "))
+}
+
+// deliver tells the creator of a task about it: as a stream, or when it has ended.
+func (s *Server) deliver(w http.ResponseWriter, r *http.Request, who run.Identity, rn run.Run, how delivery) error {
+	h := w.Header()
+	h.Set("Location", "/tasks/"+rn.ID+"/events")
+	h.Set(threadHeader, rn.Thread)
+	if how.OnDisconnect == "cancel" {
+		defer s.cancelOnLeave(r, who, rn)
+	}
+	if how.Stream {
+		return s.streamRun(w, r, feedKey{run: rn.ID, dialect: taskDialect}, newTaskProjector, "")
+	}
+	ended, err := s.waitEnded(r.Context(), who, rn.ID)
+	if err != nil {
+		return err
+	}
+	return s.answerWith(w, r, http.StatusOK, taskRef{run: ended})
+}
+
+// waitEnded waits for the end of a run, as long as the server does.
+func (s *Server) waitEnded(ctx context.Context, who run.Identity, id string) (run.Run, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // ends with this call
+		select {
+		case <-s.closing:
+			cancel(run.ErrUnavailable)
+		case <-stop:
+		}
+	}()
+	return s.opt.Engine.Wait(ctx, who, id)
+}
+
+// cancelOnLeave stops a run whose creator wanted it to end with the connection. After the run's end it does nothing.
+func (s *Server) cancelOnLeave(r *http.Request, who run.Identity, rn run.Run) {
+	select {
+	case <-s.closing:
+		return // we left, not the client
+	default:
+	}
+	ctx := context.WithoutCancel(r.Context())
+	now, err := s.opt.Store.Run(ctx, who, rn.ID)
+	if err == nil && !now.Status.Ended() {
+		_, err = s.opt.Engine.Cancel(ctx, who, rn.ID, run.StopRun)
+	}
+	if err != nil && !errors.Is(err, run.ErrNotFound) {
+		s.log.Error("cancel a task whose creator left", "run", rn.ID, "err", err)
+	}
+}

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+// taskSocket is taskEvents over a WebSocket: one event per message. A mistake in the request is answered in HTTP,
+// before the connection becomes a socket. The socket is closed with
+//
+//	1000  the task has ended, and every event was sent
+//	1001  the server is closing; connect again with after=
+//	1008  the client sent a message, which nobody reads
+//	1011  the stream cannot be continued; connect again with after=
+//
+// A client that does not take its messages, or answers no pings, is dropped without a word.
+func (s *Server) taskSocket(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	rn, err := s.findRoot(r, who, "the events of a sub-agent are part of its root's stream; leave out root")
+	if err != nil {
+		return err
+	}
+	after, err := taskCursor(r)
+	if err != nil {
+		return err
+	}
+	rd := s.feeds.reader(feedKey{run: rn.ID, dialect: taskDialect, lines: true}, newTaskProjector, after)
+	defer rd.close()
+	// The first look shows whether the position is good.
+	data, bell, first := rd.poll(r.Context())
+	if first != nil && first != io.EOF {
+		return s.explainLost(w, r, rn.ID, first)
+	}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // the origin was checked, as that of every request; see Server.cross
+		CompressionMode:    websocket.CompressionDisabled,
+	})
+	if err != nil {
+		return nil // it has been answered
+	}
+	sock := &socket{conn: conn, server: s, rd: rd, bell: bell}
+	sock.serve(r.Context(), data, first)
+	return nil
+}
+
+// socket is one reader behind a WebSocket.
+type socket struct {
+	conn   *websocket.Conn
+	server *Server
+	rd     *reader
+	bell   <-chan struct{}
+	timer  *time.Timer
+	wrote  time.Time
+}
+
+func (k *socket) serve(ctx context.Context, data []byte, err error) {
+	defer func() { _ = k.conn.CloseNow() }() // after a close that was answered it does nothing
+	ctx = k.conn.CloseRead(ctx)
+	k.timer = time.NewTimer(min(lookEvery, k.server.opt.Heartbeat))
+	defer k.timer.Stop()
+	for {
+		switch {
+		case err == io.EOF:
+			_ = k.conn.Close(websocket.StatusNormalClosure, "the task has ended")
+			return
+		case err != nil:
+			if !errors.Is(err, context.Canceled) {
+				k.server.log.Error("a socket was cut", "run", k.rd.feed.key.run, "err", err)
+			}
+			_ = k.conn.Close(websocket.StatusInternalError, "the stream cannot be continued; connect again with after=")
+			return
+		case len(data) > 0:
+			if !k.write(ctx, data) {
+				return // the client has gone or does not read; its cursor lets it resume
+			}
+		default:
+			if !k.wait(ctx) {
+				return
+			}
+		}
+		data, k.bell, err = k.rd.poll(ctx)
+	}
+}
+
+// write sends each line as a message.
+func (k *socket) write(ctx context.Context, lines []byte) bool {
+	k.wrote = time.Now()
+	ctx, cancel := context.WithDeadline(ctx, k.wrote.Add(k.server.opt.WriteTimeout))
+	defer cancel()
+	for line := range bytes.Lines(lines) {
+		if k.conn.Write(ctx, websocket.MessageText, line[:len(line)-1]) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// wait waits for the bell with pings. It reports whether to go on.
+func (k *socket) wait(ctx context.Context) bool {
+	s := k.server
+	for {
+		select {
+		case <-k.bell:
+			return true
+		case now := <-k.timer.C:
+			if now.Sub(k.wrote) >= s.opt.Heartbeat && !k.ping(ctx) {
+				return false
+			}
+			k.timer.Reset(min(lookEvery, s.opt.Heartbeat))
+			if k.rd.look(now) {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		case <-s.closing:
+			_ = k.conn.Close(websocket.StatusGoingAway, "the server is closing; connect again with after=")
+			return false
+		}
+	}
+}
+
+func (k *socket) ping(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, k.server.opt.WriteTimeout)
+	defer cancel()
+	err := k.conn.Ping(ctx)
+	k.wrote = time.Now()
+	return err == nil
+}
