@@ -23,6 +23,9 @@ type Options struct {
 	Checkpoints graph.Checkpointer
 	// Build makes the graph of a run, from its assistant and configuration, each time it executes.
 	Build func(ctx context.Context, r Run) (*graph.Graph, error)
+	// Check refuses a request before it is accepted, for reasons that only whoever builds graphs knows; nil
+	// for none.
+	Check func(ctx context.Context, who Identity, req Request) error
 	// Memory is the long-term memory of an identity; nil for none.
 	Memory func(who Identity) graph.Store
 	// Ended is called after a run has ended and can no longer be delayed by it; nil for nothing.
@@ -131,6 +134,11 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Request) (Run, error) {
 	if err := req.validate(); err != nil {
 		return Run{}, err
+	}
+	if e.opt.Check != nil {
+		if err := e.opt.Check(ctx, who, req); err != nil {
+			return Run{}, err
+		}
 	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tributary-ai/tributary"
+)
+
+// Config is the configuration file. Everything has a default, so there need not be one.
+type Config struct {
+	// Addr is where the server listens.
+	Addr string `yaml:"addr"`
+	// Data is the data folder.
+	Data string `yaml:"data"`
+	// Durability of tokens: "process" (they survive kill -9) or "disk" (they survive the loss of power).
+	// Everything that is a promise always survives both.
+	Durability string `yaml:"durability"`
+	// Docs are folders that the search tool looks into; without any, tributary's own documentation.
+	Docs []string `yaml:"docs"`
+	// Origins are the browser origins that may call the server; "*" for all. Those on this machine always may.
+	Origins []string `yaml:"origins"`
+	// Hosts are the names under which the server may be addressed, beside localhost and addresses.
+	Hosts []string `yaml:"hosts"`
+	// System is the built-in agent's system prompt.
+	System string `yaml:"system"`
+	// MaxRuns is how many runs execute at once.
+	MaxRuns int `yaml:"max_runs"`
+	// RunTimeout ends runs that take longer; "0s" for never.
+	RunTimeout time.Duration `yaml:"run_timeout"`
+	// Drain is how long a shutdown waits for runs before it hands them over to the next start.
+	Drain time.Duration `yaml:"drain"`
+}
+
+// loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
+func loadConfig(path, data string) (Config, error) {
+	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Drain: 10 * time.Second}
+	if path != "" {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return c, fmt.Errorf("configuration: %w", err)
+		}
+		dec := yaml.NewDecoder(bytes.NewReader(raw))
+		dec.KnownFields(true)
+		if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
+			return c, fmt.Errorf("configuration %s: %s", path, yamlProblem(err))
+		}
+	}
+	if data != "" {
+		c.Data = data
+	}
+	if c.Data == "" {
+		dir, err := dataHome()
+		if err != nil {
+			return c, err
+		}
+		c.Data = dir
+	}
+	if c.Durability != "process" && c.Durability != "disk" {
+		return c, fmt.Errorf("configuration: durability must be process or disk, not %q", c.Durability)
+	}
+	return c, nil
+}
+
+// yamlProblem tells the line and the mistake in one line.
+func yamlProblem(err error) string {
+	var te *yaml.TypeError
+	if errors.As(err, &te) {
+		msg := te.Errors[0]
+		// "line 3: field prot not found in type main.Config"
+		if line, rest, ok := strings.Cut(msg, ": field "); ok {
+			if name, _, ok := strings.Cut(rest, " not found in type"); ok {
+				return fmt.Sprintf("%s: there is no setting %q", line, name)
+			}
+		}
+		return msg
+	}
+	return strings.TrimPrefix(err.Error(), "yaml: ")
+}
+
+func dataHome() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "tributary"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no home folder to keep data in; give one with --data: %w", err)
+	}
+	return filepath.Join(home, ".local", "share", "tributary"), nil
+}
+
+// options are the runtime's, as the configuration has them.
+func (c Config) options() tributary.Options {
+	return tributary.Options{
+		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, Timeout: c.RunTimeout,
+	}
+}

@@ -1,0 +1,115 @@
+// Command tributary runs the server, and talks to the engine from the terminal.
+//
+// Reading main from top to bottom is reading the wiring: parse the command line, read the configuration, do the
+// one thing that was asked. Whatever goes wrong is told in one sentence, with exit code 1.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+)
+
+// version is set by the build; see the Makefile.
+var version = ""
+
+// cli is the command line. Flags that a configuration file can set too have no defaults here: the file's
+// count where the flag is not given.
+type cli struct {
+	Config string `help:"Configuration file (YAML)." type:"path" placeholder:"FILE" env:"TRIBUTARY_CONFIG"`
+	Data   string `help:"Data folder. Default: tributary in your data home." type:"path" placeholder:"DIR" env:"TRIBUTARY_DATA"`
+
+	Serve   serveCmd   `cmd:"" help:"Run the server."`
+	Chat    chatCmd    `cmd:"" help:"Ask a question and watch the answer arrive."`
+	Events  eventsCmd  `cmd:"" help:"Print a run's journal."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// env is what commands see of the process; tests give them another.
+type env struct {
+	ctx    context.Context
+	stdout io.Writer
+	stderr io.Writer
+	config Config
+}
+
+func main() {
+	// The first signal asks for an orderly end; the second one kills, as ever.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main without the process.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c cli
+	exit := -1
+	parser, err := kong.New(&c,
+		kong.Name("tributary"),
+		kong.Description("A stateful, streaming agent server in one binary."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exit = code }),
+		kong.UsageOnError(),
+	)
+	if err != nil {
+		fmt.Fprintln(stderr, "tributary:", err)
+		return 1
+	}
+	parsed, err := parser.Parse(args)
+	if exit >= 0 { // --help
+		return exit
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "tributary: %v (try tributary --help)\n", err)
+		return 1
+	}
+	config, err := loadConfig(c.Config, c.Data)
+	if err == nil {
+		err = parsed.Run(&env{ctx: ctx, stdout: stdout, stderr: stderr, config: config})
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "tributary:", advice(err))
+		return 1
+	}
+	return 0
+}
+
+// advice adds what to do to errors that users can do something about.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, sqlite.ErrLocked):
+		return err.Error() + "; stop it, or give another folder with --data"
+	case errors.Is(err, syscall.EADDRINUSE):
+		return err.Error() + "; stop what listens there, or give another address with --addr"
+	case errors.Is(err, os.ErrPermission):
+		return err.Error() + "; give a folder that you may write to with --data"
+	}
+	return err.Error()
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(e *env) error {
+	fmt.Fprintln(e.stdout, "tributary", versionText())
+	return nil
+}
+
+// versionText is what the build set, or what Go knows of the module.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}

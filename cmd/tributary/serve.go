@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server"
+)
+
+type serveCmd struct {
+	Addr       string   `help:"Address to listen on. Default 127.0.0.1:8123." placeholder:"HOST:PORT" env:"TRIBUTARY_ADDR"`
+	Docs       []string `help:"Folder that the search tool looks into. May be repeated." type:"existingdir" placeholder:"DIR"`
+	Durability string   `help:"Durability of tokens: process or disk." placeholder:"MODE"`
+	LogLevel   string   `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
+}
+
+// Run serves until the process is told to stop: construct, connect, listen, wait, and then stop in the order in
+// which nothing is lost.
+func (c serveCmd) Run(e *env) error {
+	config := e.config
+	if c.Addr != "" {
+		config.Addr = c.Addr
+	}
+	if c.Durability != "" {
+		config.Durability = c.Durability
+	}
+	if len(c.Docs) > 0 {
+		config.Docs = c.Docs
+	}
+	if config.Durability != "process" && config.Durability != "disk" {
+		return fmt.Errorf("--durability must be process or disk, not %q", config.Durability)
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
+	slog.SetDefault(log)
+
+	identify, err := identity(config.Addr, os.Getenv("TRIBUTARY_API_KEY"))
+	if err != nil {
+		return err
+	}
+	// Listening first: a taken port must be found out before anything is touched.
+	listener, err := net.Listen("tcp", config.Addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", config.Addr, err)
+	}
+	opt := config.options()
+	opt.Log = log
+	rt, err := tributary.Open(e.ctx, opt)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	parts := rt.Parts()
+	srv, err := server.New(server.Options{
+		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
+		Hosts: config.Hosts, Origins: config.Origins, Version: versionText(), Log: log,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close(), rt.Close(e.ctx))
+	}
+	return serve(e, log, config, listener, srv, rt)
+}
+
+// serve answers requests until ctx ends. Then: streams are closed, so that their readers reconnect when the next
+// process is up; requests under way are answered; runs finish or are handed over; the folder is closed last.
+func serve(e *env, log *slog.Logger, config Config, listener net.Listener, srv *server.Server, rt *tributary.Runtime) error {
+	h := &http.Server{
+		Handler: srv, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(listener) }()
+	fmt.Fprintf(e.stdout, "tributary %s listens on http://%s\n", versionText(), listener.Addr())
+	log.Info("listening", "addr", listener.Addr().String(), "data", config.Data)
+
+	var err error
+	select {
+	case err = <-failed:
+	case <-e.ctx.Done():
+		log.Info("shutting down")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), config.Drain)
+	defer cancel()
+	srv.Closing()
+	if stop := h.Shutdown(ctx); stop != nil {
+		err = errors.Join(err, h.Close())
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, rt.Close(ctx))
+}
+
+// identity says who calls. Without a key everybody is the local user, so nobody else may be able to call.
+func identity(addr, key string) (func(*http.Request) (run.Identity, error), error) {
+	if key == "" {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, fmt.Errorf("address %q: %w", addr, err)
+		}
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return nil, fmt.Errorf("%s can be reached from other machines, so callers must show a key: set TRIBUTARY_API_KEY, or listen on 127.0.0.1", addr)
+		}
+		return nil, nil
+	}
+	return func(r *http.Request) (run.Identity, error) {
+		given := r.Header.Get("X-Api-Key")
+		if given == "" {
+			given, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		}
+		if subtle.ConstantTimeCompare([]byte(given), []byte(key)) != 1 {
+			return run.Identity{}, errors.New("an API key is required: send it as x-api-key")
+		}
+		return server.Local, nil
+	}, nil
+}

@@ -1,0 +1,18 @@
+// Package tributary runs agents as graphs and gives each run one ordered, durable, typed log of events, from which
+// everything that a person or a program sees of the run is read: live, late, from any point, nothing
+// lost and nothing doubled.
+//
+// It is a library first. [Open] starts the whole engine inside the process, on a folder of its own; the
+// server in cmd/tributary is a client of this package with HTTP around it.
+//
+//	rt, err := tributary.Open(ctx, tributary.Options{})
+//	defer rt.Close(ctx)
+//	for env, err := range rt.Stream(ctx, tributary.Request{Text: "count to fifteen"}) {
+//		if d, ok := env.Event.(event.TextDelta); ok {
+//			fmt.Print(d.Text)
+//		}
+//	}
+//
+// Events are Go values (package event): there is no HTTP and no JSON between a run and its reader in the same
+// process. Graphs of your own are made with package graph, models and tools with packages model and tool.
+package tributary

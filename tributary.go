@@ -1,0 +1,191 @@
+package tributary
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/agent"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/tool"
+)
+
+// DefaultGraph is the name of the built-in graph: a model and tools in a loop until no tool is called.
+const DefaultGraph = "agent"
+
+// DefaultOwner is whose everything is where nobody says otherwise.
+const DefaultOwner = "local"
+
+// Options are a runtime's settings; the zero value gives the built-in agent on a temporary folder.
+type Options struct {
+	// Dir is the data folder; it belongs to this process while the runtime is open. Empty: a temporary one
+	// that Close removes.
+	Dir string
+	// Disk makes every token survive the loss of power. Without it that is promised of everything else: accepted
+	// runs, checkpoints, tool calls and results, interrupts and ends; tokens then survive the death of the
+	// process.
+	Disk bool
+
+	// Model is what the built-in agent calls where Models is nil. Nil: the offline model.
+	Model model.Model
+	// Models chooses the built-in agent's model for each run; package model/registry makes one from
+	// configuration and environment. It is not built in, so that a program that brings its own model
+	// does not carry every provider's client.
+	Models Models
+	// Tools and System are given to the built-in agent.
+	Tools  []tool.Tool
+	System string
+
+	// Graphs are further graphs by name; one named "agent" replaces the built-in.
+	Graphs map[string]Builder
+
+	// MaxRuns, Lease, MaxAttempts and Timeout are explained at run.Options; zero means the default.
+	MaxRuns     int
+	Lease       time.Duration
+	MaxAttempts int
+	Timeout     time.Duration
+
+	Log *slog.Logger
+}
+
+// Builder makes the graph of a run each time it executes, from the run's configuration.
+type Builder func(ctx context.Context, c Config) (*graph.Graph, error)
+
+// Config is what a [Builder] may depend on.
+type Config struct {
+	Owner        string
+	Thread       string
+	Run          string
+	Configurable json.RawMessage // an object, or empty
+	Context      json.RawMessage
+}
+
+// Fixed is the Builder of a graph that is the same for every run.
+func Fixed(g *graph.Graph) Builder {
+	return func(context.Context, Config) (*graph.Graph, error) { return g, nil }
+}
+
+// Runtime is an engine in this process. It is safe for concurrent use.
+type Runtime struct {
+	opt     Options
+	log     *slog.Logger
+	temp    string
+	db      *sqlite.DB
+	journal *journal.Journal
+	engine  *run.Engine
+	tools   *tool.Set
+	graphs  map[string]Builder
+	breaker agent.Breakers // of models, shared by all runs
+	sweeper *sweeper
+}
+
+// Open starts a runtime. Runs that an earlier process left behind go on at once.
+func Open(ctx context.Context, opt Options) (*Runtime, error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	r := &Runtime{opt: opt, log: opt.Log, graphs: map[string]Builder{}}
+	if err := r.open(ctx); err != nil {
+		return nil, errors.Join(err, r.closeParts())
+	}
+	return r, nil
+}
+
+// open builds from the bottom up; closeParts takes down from the top.
+func (r *Runtime) open(ctx context.Context) (err error) {
+	if r.tools, err = tool.NewSet(r.opt.Tools...); err != nil {
+		return err
+	}
+	r.graphs[DefaultGraph] = r.buildAgent
+	maps.Copy(r.graphs, r.opt.Graphs)
+
+	dir := r.opt.Dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "tributary-"); err != nil {
+			return err
+		}
+		r.temp = dir
+	}
+	if r.db, err = sqlite.Open(ctx, dir, sqlite.Options{}); err != nil {
+		return err
+	}
+	var defaults []run.Assistant
+	for _, name := range slices.Sorted(maps.Keys(r.graphs)) {
+		defaults = append(defaults, run.Assistant{Graph: name, CreatedAt: time.Now()})
+	}
+	if err := run.EnsureDefaults(ctx, r.db, defaults); err != nil {
+		return err
+	}
+	r.journal = journal.Open(r.db, journal.Options{Disk: r.opt.Disk})
+	r.engine, err = run.Open(ctx, run.Options{
+		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Check: r.check, Memory: r.memory,
+		Node: r.db.Node(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
+		Timeout: r.opt.Timeout, Log: r.log,
+	})
+	if err != nil {
+		return err
+	}
+	r.sweeper = startSweeper(r)
+	return nil
+}
+
+// Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder.
+func (r *Runtime) Close(ctx context.Context) error {
+	err := r.engine.Close(ctx)
+	return errors.Join(err, r.closeParts())
+}
+
+func (r *Runtime) closeParts() error {
+	var errs []error
+	if r.sweeper != nil {
+		r.sweeper.close()
+	}
+	if r.journal != nil {
+		r.journal.Close()
+	}
+	if r.db != nil {
+		errs = append(errs, r.db.Close())
+	}
+	if r.temp != "" {
+		errs = append(errs, os.RemoveAll(r.temp))
+	}
+	return errors.Join(errs...)
+}
+
+// check refuses a run whose graph cannot be built, before it is accepted.
+func (r *Runtime) check(ctx context.Context, who run.Identity, req run.Request) error {
+	_, err := r.build(ctx, run.Run{Owner: who.Owner, Request: req})
+	return err
+}
+
+// build makes the graph of a run.
+func (r *Runtime) build(ctx context.Context, rn run.Run) (*graph.Graph, error) {
+	b, ok := r.graphs[rn.Request.Graph]
+	if !ok {
+		return nil, fmt.Errorf("graph %q: %w", rn.Request.Graph, run.ErrNotFound)
+	}
+	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Context: rn.Request.Context}
+	if len(rn.Request.Config) > 0 {
+		var w struct {
+			Configurable json.RawMessage `json:"configurable"`
+		}
+		if err := json.Unmarshal(rn.Request.Config, &w); err != nil {
+			return nil, run.Invalidf("config", "%v", err)
+		}
+		c.Configurable = w.Configurable
+	}
+	return b(ctx, c)
+}
+
+// memory is the long-term store as one owner's runs see it.
+func (r *Runtime) memory(who run.Identity) graph.Store { return memory{r.db, who} }
