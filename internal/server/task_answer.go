@@ -37,7 +37,7 @@ func (a *answerRequest) validate() error {
 	default:
 		a.Answers = map[string]json.RawMessage{a.InterruptID: a.Value}
 	}
-	if err := wantObject("metadata", a.Metadata); err != nil {
+	if err := objectOrNothing("metadata", a.Metadata); err != nil {
 		return err
 	}
 	return a.delivery.validate()
@@ -86,7 +86,7 @@ func (s *Server) resumeTask(ctx context.Context, who run.Identity, asked run.Run
 		Assistant: was.Assistant, Graph: was.Graph, Config: was.Config, Context: was.Context, Metadata: was.Metadata,
 		Timeout: was.Timeout, Command: command, Multitask: run.Reject,
 	}
-	if !isNull(req.Metadata) {
+	if !isNothing(req.Metadata) {
 		rr.Metadata = req.Metadata
 	}
 	if rr.Wire, err = json.Marshal(taskWire{asked.ID}); err != nil {
@@ -95,12 +95,21 @@ func (s *Server) resumeTask(ctx context.Context, who run.Identity, asked run.Run
 	lock := s.answering.of(asked.Thread)
 	lock.Lock()
 	defer lock.Unlock()
+	busy := &statusError{http.StatusConflict, "interrupt_id", fmt.Sprintf("interrupt_id: the thread of task %q is busy with an answer or with another task", asked.ID)}
+	// First of all, because what is pending can change as long as a run is in flight.
+	th, err := s.opt.Store.Thread(ctx, who, asked.Thread)
+	if err != nil {
+		return run.Run{}, err
+	}
+	if th.Status == run.Busy {
+		return run.Run{}, busy
+	}
 	if err := s.mustBePending(ctx, asked.Thread, req.Answers); err != nil {
 		return run.Run{}, err
 	}
 	rn, err := s.opt.Engine.Start(ctx, who, asked.Thread, rr)
 	if errors.Is(err, run.ErrBusy) {
-		return rn, &statusError{http.StatusConflict, "id", fmt.Sprintf("id: task %q was answered and goes on already", asked.ID)}
+		err = busy
 	}
 	return rn, err
 }
@@ -111,7 +120,7 @@ func (s *Server) mustBePending(ctx context.Context, thread string, answers map[s
 	if err != nil && !errors.Is(err, graph.ErrNoCheckpoint) {
 		return err
 	}
-	open := pendingInterrupts(snap)
+	open := openQuestions(snap)
 	for id := range answers {
 		if slices.Contains(open, id) {
 			continue
@@ -125,8 +134,8 @@ func (s *Server) mustBePending(ctx context.Context, thread string, answers map[s
 	return nil
 }
 
-// pendingInterrupts are the ids of the questions that a checkpoint waits for.
-func pendingInterrupts(snap *graph.Snapshot) []string {
+// openQuestions are the ids of the questions that a checkpoint waits for.
+func openQuestions(snap *graph.Snapshot) []string {
 	if snap == nil {
 		return nil
 	}

@@ -140,7 +140,7 @@ func (s *Server) taskThread(ctx context.Context, who run.Identity, req *taskRequ
 		}
 		return prev.Thread, nil
 	}
-	if isNull(req.Input) && len(req.Input) > 0 {
+	if isNothing(req.Input) && len(req.Input) > 0 {
 		if req.Thread == "" {
 			return "", run.Invalidf("input", "is null, but there is nothing to go on with; give an input")
 		}
@@ -164,7 +164,7 @@ func (s *Server) taskRunRequest(ctx context.Context, who run.Identity, req *task
 		Timeout: time.Duration(req.Timeout * float64(time.Second)),
 	}
 	for field, raw := range map[string]json.RawMessage{"context": req.Context, "metadata": req.Metadata, "configurable": req.Configurable} {
-		if err := wantObject(field, raw); err != nil {
+		if err := objectOrNothing(field, raw); err != nil {
 			return rr, err
 		}
 	}
@@ -191,8 +191,8 @@ func (s *Server) taskRunRequest(ctx context.Context, who run.Identity, req *task
 	return rr, a.Apply(&rr)
 }
 
-func wantObject(field string, raw json.RawMessage) error {
-	if isNull(raw) {
+func objectOrNothing(field string, raw json.RawMessage) error {
+	if isNothing(raw) {
 		return nil
 	}
 	var obj map[string]json.RawMessage
@@ -202,7 +202,7 @@ func wantObject(field string, raw json.RawMessage) error {
 	return nil
 }
 
-func isNull(raw json.RawMessage) bool {
+func isNothing(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) == 0 || string(raw) == "null"
 }
@@ -210,7 +210,7 @@ func isNull(raw json.RawMessage) bool {
 // taskConfig is the run's config: the configurable values, and the model among them.
 func taskConfig(req *taskRequest) (json.RawMessage, error) {
 	configurable := map[string]json.RawMessage{}
-	if !isNull(req.Configurable) {
+	if !isNothing(req.Configurable) {
 		if err := json.Unmarshal(req.Configurable, &configurable); err != nil {
 			return nil, run.Invalidf("configurable", "must be an object")
 		}

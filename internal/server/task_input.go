@@ -132,14 +132,14 @@ func inputPart(raw json.RawMessage) (json.RawMessage, error) {
 		return raw, nil
 	case "image", "image_url":
 		url := b.ImageURL
-		if isNull(url) && b.URL != "" {
+		if isNothing(url) && b.URL != "" {
 			quoted, err := json.Marshal(b.URL)
 			if err != nil {
 				return nil, err
 			}
 			url = quoted
 		}
-		if isNull(url) {
+		if isNothing(url) {
 			return nil, fmt.Errorf("an image block needs an image_url")
 		}
 		return json.Marshal(map[string]any{"type": "image_url", "image_url": url})

@@ -43,7 +43,7 @@ func rowOf(r *run.Run) taskRow {
 	if json.Unmarshal(r.Request.Wire, &w) == nil { // another dialect's words are none of ours
 		row.Previous = w.Previous
 	}
-	if isNull(row.Metadata) {
+	if isNothing(row.Metadata) {
 		row.Metadata = json.RawMessage("{}")
 	}
 	if !r.Usage.IsZero() {
@@ -107,7 +107,7 @@ func taskQuery(u *url.URL) (run.RunQuery, error) {
 		case "assistant":
 			q.Assistant = value
 		case "metadata":
-			if value == "" || wantObject(name, json.RawMessage(value)) != nil || isNull(json.RawMessage(value)) {
+			if value == "" || objectOrNothing(name, json.RawMessage(value)) != nil || isNothing(json.RawMessage(value)) {
 				return q, run.Invalidf(name, `must be a JSON object, as {"customer":"7"}`)
 			}
 			if err := checkJSON([]byte(value)); err != nil {
