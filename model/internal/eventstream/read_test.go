@@ -49,6 +49,7 @@ func TestReaderReadsEvents(t *testing.T) {
 		"line feeds":                  {"data: a\n\ndata: b\n\n", []string{"|a", "|b"}},
 		"carriage returns":            {"data: a\r\rdata: b\r\r", []string{"|a", "|b"}},
 		"both":                        {"data: a\r\n\r\ndata: b\r\n\r\n", []string{"|a", "|b"}},
+		"both, with several lines":    {"event: x\r\ndata: a\r\ndata: b\r\n\r\n", []string{"x|a\nb"}},
 		"names":                       {"event: x\ndata: a\n\ndata: b\n\nevent:x\ndata:c\n\n", []string{"x|a", "|b", "x|c"}},
 		"name after data":             {"data: a\nevent: x\n\n", []string{"x|a"}},
 		"several lines of data":       {"data: a\ndata:\ndata:  b\n\n", []string{"|a\n\n b"}},
@@ -258,7 +259,7 @@ func checkAllReaders(t interface {
 }
 
 func TestCutsDoNotShow(t *testing.T) {
-	word := rapid.SampledFrom([]string{"data:", "data: ", "event: x", ":", "\n", "\r", "\r\n", "\n\n", "é", "\xef\xbb\xbf", "a", " ", "{", "}", "[", "]", ",", `"`, `\`, "1"})
+	word := rapid.SampledFrom([]string{"data:a", "data: b", "event: x", ": c", "\n", "\r", "\r\n", "\r\n", "\n\n", "é", "\xef\xbb\xbf", "data", " ", "{", "}", "[", "]", ",", `"`, `\`, "1"})
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOf(word).Draw(t, "in"), "")
 		checkAllReaders(t, in, rapid.SliceOfN(rapid.IntRange(1, 7), 1, 5).Draw(t, "sizes"))
