@@ -184,4 +184,6 @@ type Item struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	ExpiresAt time.Time // zero for never
+	// TTL is how long the item was given to live, by which reading it may put its expiry off.
+	TTL time.Duration
 }

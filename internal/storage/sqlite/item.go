@@ -29,15 +29,16 @@ func namespaceLabels(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, separator), separator)
 }
 
-const itemColumns = "ns, key, value, created, updated, expires"
+const itemColumns = "ns, key, value, created, updated, expires, ttl"
 
 func scanItem(row scanner) (run.Item, error) {
 	var it run.Item
 	var ns, value string
-	var created, updated, expires int64
-	err := row.Scan(&ns, &it.Key, &value, &created, &updated, &expires)
+	var created, updated, expires, ttl int64
+	err := row.Scan(&ns, &it.Key, &value, &created, &updated, &expires, &ttl)
 	it.Namespace, it.Value = namespaceLabels(ns), json.RawMessage(value)
 	it.CreatedAt, it.UpdatedAt, it.ExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(expires)
+	it.TTL = time.Duration(ttl) * time.Microsecond
 	return it, err
 }
 
@@ -49,9 +50,9 @@ func (db *DB) PutItem(ctx context.Context, who run.Identity, it run.Item) error 
 	}
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
 		at := micros(now())
-		return tx.exec(ctx, `INSERT INTO items (owner, ns, key, value, created, updated, expires) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET value = excluded.value, updated = excluded.updated, expires = excluded.expires`,
-			who.Owner, ns, it.Key, string(it.Value), at, at, micros(it.ExpiresAt))
+		return tx.exec(ctx, `INSERT INTO items (owner, ns, key, value, created, updated, expires, ttl) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET value = excluded.value, updated = excluded.updated, expires = excluded.expires, ttl = excluded.ttl`,
+			who.Owner, ns, it.Key, string(it.Value), at, at, micros(it.ExpiresAt), it.TTL.Microseconds())
 	})
 }
 

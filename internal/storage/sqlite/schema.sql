@@ -123,6 +123,7 @@ CREATE TABLE items (
   created INTEGER NOT NULL,
   updated INTEGER NOT NULL,
   expires INTEGER NOT NULL DEFAULT 0,
+  ttl     INTEGER NOT NULL DEFAULT 0, -- microseconds that the item was given to live
   PRIMARY KEY (owner, ns, key)
 ) WITHOUT ROWID;
 CREATE INDEX items_by_expiry ON items (expires) WHERE expires > 0;

@@ -222,9 +222,12 @@ func (db *DB) CopyThread(ctx context.Context, who run.Identity, id, newID string
 		if err != nil {
 			return err
 		}
-		// The copies belong to no run, so that deleting the original's runs does not reach them.
+		// The copies belong to no run, so that deleting the original's runs does not reach them; which one made
+		// them stays in their metadata.
 		for _, stmt := range []string{
-			`INSERT INTO checkpoints SELECT ?, ns, id, parent, NULL, step, source, at, versions, next, joins, metadata, done FROM checkpoints WHERE thread = ?`,
+			`INSERT INTO checkpoints SELECT ?, c.ns, c.id, c.parent, NULL, c.step, c.source, c.at, c.versions, c.next, c.joins,
+				CASE WHEN r.id IS NULL THEN c.metadata ELSE json_set(coalesce(c.metadata, '{}'), '$.run_id', r.id) END, c.done
+				FROM checkpoints c LEFT JOIN runs r ON r.no = c.run WHERE c.thread = ?`,
 			`INSERT INTO blobs SELECT ?, ns, field, version, base, NULL, data FROM blobs WHERE thread = ?`,
 			`INSERT INTO kept SELECT ?, ns, checkpoint, task, NULL, outcome FROM kept WHERE thread = ?`,
 		} {

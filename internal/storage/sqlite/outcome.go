@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/tributary-ai/tributary/graph"
+)
+
+// Outcomes tells what the tasks of a checkpoint did that led to the one after it; nothing, if there is none. Of
+// several branches it is the oldest.
+func (db *DB) Outcomes(ctx context.Context, thread, ns, id string) ([]graph.Outcome, error) {
+	s, err := db.openStates(ctx, thread, ns)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	key, err := checkpointID(id)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", graph.ErrNoCheckpoint, err)
+	}
+	// Ids sort by time, so the one after is nearly always the next row.
+	var done sql.NullString
+	err = s.tx.QueryRowContext(ctx, "SELECT done FROM checkpoints WHERE thread = ? AND ns = ? AND id > ? AND parent = ? ORDER BY id LIMIT 1",
+		s.threadNo, ns, key, key).Scan(&done)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var snap graph.Snapshot
+	if err := decodeInto(done, &snap.Done); err != nil {
+		return nil, err
+	}
+	return snap.Done, s.fillStored(ctx, &snap)
+}
