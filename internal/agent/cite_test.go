@@ -105,15 +105,15 @@ func TestNumbersSurviveACrash(t *testing.T) {
 		w := newWorld()
 		w.restart(n)
 		o := agent.Options{Tools: toolset(t, library()), Model: scripted.New(plan)}
-		res, err := w.attempt(t.Context(), build(t, o), ask("go"))
-		if err == nil {
+		if _, err := w.attempt(t.Context(), build(t, o), ask("go")); err == nil {
 			if n < 30 {
 				t.Fatalf("the run took only %d records", n)
 			}
 			return
 		}
 		w.restart(-1)
-		if res, err = w.attempt(t.Context(), build(t, o), ask("go")); err != nil {
+		res, err := w.attempt(t.Context(), build(t, o), ask("go"))
+		if err != nil {
 			t.Fatal(err)
 		}
 		w.lawful(t)
@@ -154,12 +154,12 @@ func TestNumbersOfEarlierRunsSurviveACrash(t *testing.T) {
 		o := agent.Options{Tools: toolset(t, library()), Model: scripted.New(plan)}
 		w := newWorld()
 		w.restart(n)
-		res, err := w.attempt(t.Context(), build(t, o), input)
-		if err == nil {
+		if _, err := w.attempt(t.Context(), build(t, o), input); err == nil {
 			return
 		}
 		w.restart(-1)
-		if res, err = w.attempt(t.Context(), build(t, o), input); err != nil {
+		res, err := w.attempt(t.Context(), build(t, o), input)
+		if err != nil {
 			t.Fatal(err)
 		}
 		msgs := conversation(t, res)

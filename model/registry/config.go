@@ -1,0 +1,102 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model/openai"
+)
+
+// Secret is a key that prints as ***, whichever verb, encoder or logger it meets.
+type Secret = openai.Key
+
+// NewSecret makes a Secret of a key.
+func NewSecret(key string) Secret { return openai.Secret(key) }
+
+// Config describes one model. Name, Provider and Model are needed; the rest depends on the provider.
+type Config struct {
+	Name string `yaml:"name"` // what it is called here
+	// Provider is one of [Providers], or any other name together with a BaseURL that speaks Chat Completions.
+	Provider string `yaml:"provider"`
+	Model    string `yaml:"model"` // the provider's name for it; on Azure, the deployment's
+
+	// KeyEnv is the environment variable that holds the key, KeyFile the file. With neither, the
+	// provider's usual variable is read. Key, for programs that have the key already, comes before both.
+	KeyEnv  string `yaml:"api_key_env"`
+	KeyFile string `yaml:"api_key_file"`
+	Key     Secret `yaml:"-"`
+
+	BaseURL    string `yaml:"base_url"`    // empty: the provider's usual one
+	APIVersion string `yaml:"api_version"` // of Azure
+	// Headers are sent with every call. A value that begins with $ names an environment variable.
+	Headers map[string]string `yaml:"headers"`
+
+	ContextWindow int `yaml:"context_window"` // tokens; 0: what the provider's package knows
+	// What the model can do; nil: what the provider's package knows.
+	Thinking        *bool `yaml:"supports_thinking"`
+	Vision          *bool `yaml:"supports_vision"`
+	ReasoningEffort *bool `yaml:"supports_reasoning_effort"`
+
+	Price Price `yaml:"price"`
+	// Extra is merged into every request object, WhenThinking into those that ask for thinking.
+	Extra        map[string]any `yaml:"extra"`
+	WhenThinking map[string]any `yaml:"when_thinking_enabled"`
+
+	// MaxConcurrent is how many calls may be made at the same time; the others wait. 0: no limit.
+	MaxConcurrent int `yaml:"max_concurrent"`
+	// FirstTimeout bounds the wait for an answer to begin, IdleTimeout that for its next piece; 0: the provider's
+	// package decides.
+	FirstTimeout time.Duration `yaml:"first_timeout"`
+	IdleTimeout  time.Duration `yaml:"idle_timeout"`
+
+	// Fallbacks are the names of models to ask when this one has failed for good.
+	Fallbacks []string `yaml:"fallbacks"`
+}
+
+// String names the model and nothing else: URLs and headers may hold secrets.
+func (c Config) String() string { return fmt.Sprintf("%s (%s %s)", c.Name, c.Provider, c.Model) }
+
+// GoString is String, so that %#v shows no more.
+func (c Config) GoString() string { return c.String() }
+
+// LogValue is String, so that a logger shows no more.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalJSON writes String: settings are read, never stored.
+func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
+
+// Price is what a million tokens cost, in whatever currency all prices are given in.
+type Price struct {
+	Input  float64 `yaml:"input"`
+	Output float64 `yaml:"output"`
+	// CacheRead and CacheWrite are those of input from and into the provider's cache; 0: as Input.
+	CacheRead  float64 `yaml:"cache_read"`
+	CacheWrite float64 `yaml:"cache_write"`
+}
+
+// Cost is the price of a usage in millionths of the currency.
+func (p Price) Cost(u item.Usage) int64 {
+	read, write := p.CacheRead, p.CacheWrite
+	if read == 0 {
+		read = p.Input
+	}
+	if write == 0 {
+		write = p.Input
+	}
+	plain := max(0, u.InputTokens-u.CachedTokens-u.CacheWriteTokens)
+	// A price per million tokens is a price in millionths per token.
+	return int64(math.Round(float64(plain)*p.Input + float64(u.CachedTokens)*read + float64(u.CacheWriteTokens)*write + float64(u.OutputTokens)*p.Output))
+}
+
+func (p Price) valid() bool {
+	for _, v := range []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {
+		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
