@@ -1,0 +1,56 @@
+package protocol2
+
+import (
+	"encoding/json"
+
+	"github.com/tributary-ai/tributary/item"
+)
+
+// tool begins a frame about a tool, in the namespace of the node that calls it.
+func (p *Projector) tool(c *call, kind string) bool {
+	if !p.begin("tools", "tools", p.open(p.execution("").full), "") {
+		return false
+	}
+	p.buf = appendField(appendString(append(p.buf, `{"event":`...), kind), "tool_call_id", c.id)
+	return true
+}
+
+func (p *Projector) toolStarted(c *call) {
+	if !p.tool(c, "tool-started") {
+		return
+	}
+	input := c.args
+	if json.Valid([]byte(input)) {
+		input = string(appendRaw(nil, []byte(input)))
+	}
+	p.buf = appendField(appendField(p.buf, "tool_name", c.name), "input", input)
+	p.buf = append(p.buf, '}')
+	p.end()
+}
+
+func (p *Projector) toolPiece(c *call, text string) {
+	if p.tool(c, "tool-output-delta") {
+		p.buf = append(appendField(p.buf, "delta", text), '}')
+		p.end()
+	}
+}
+
+func (p *Projector) toolEnded(c *call, r item.ToolResult) error {
+	if r.Error {
+		if p.tool(c, "tool-error") {
+			p.buf = append(appendField(p.buf, "message", item.JoinText(r.Content)), '}')
+			p.end()
+		}
+		return nil
+	}
+	if !p.tool(c, "tool-finished") {
+		return nil
+	}
+	output, err := json.Marshal(item.Message{ID: r.ID, Role: item.Tool, CallID: r.CallID, Name: c.name, Content: r.Content})
+	if err != nil {
+		return err
+	}
+	p.buf = append(appendRaw(append(p.buf, `,"output":`...), output), '}')
+	p.end()
+	return nil
+}

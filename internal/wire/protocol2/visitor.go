@@ -1,0 +1,390 @@
+package protocol2
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// visitor keeps the methods of the event set apart from those that a caller sees.
+type visitor Projector
+
+var _ event.Visitor = (*visitor)(nil)
+
+func (v *visitor) p() *Projector { return (*Projector)(v) }
+
+func (v *visitor) RunStarted(e event.RunStarted) error {
+	p := v.p()
+	p.graph, p.attempt = e.Graph, max(e.Attempt, 1)
+	p.describe(e)
+	p.lifecycle(p.scope(""), "running", p.graph, "")
+	return nil
+}
+
+// AttemptStarted is not told: for a client the run just goes on.
+func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
+	v.attempt = e.Attempt
+	return nil
+}
+
+func (v *visitor) RunEnded(e event.RunEnded) error {
+	p := v.p()
+	how, failure := "completed", ""
+	switch e.Status {
+	case event.Success:
+	case event.Interrupted, event.Cancelled:
+		how = "interrupted"
+	case event.Failed, event.TimedOut:
+		how = "failed"
+		name, text := "Error", e.Reason
+		if e.Error != nil {
+			if name, text = e.Error.Name, e.Error.Message; name == "" {
+				name = e.Error.Code
+			}
+		}
+		failure = string(append(appendField(appendString([]byte(`{"error":`), name), "message", text), '}'))
+	}
+	for i := len(p.opened) - 1; i >= 0; i-- {
+		p.close(p.opened[i], how)
+	}
+	p.lifecycle(p.scope(""), how, p.graph, failure)
+	return nil
+}
+
+func (v *visitor) NodeStarted(e event.NodeStarted) error {
+	p := v.p()
+	x := newExecution(e.Execution, v.env.NS, v.env.Node)
+	p.executions[x.id] = x
+	p.running[place{x.ns, x.node}] = x
+	p.within(x.ns)
+	if err := p.enter(x.ns); err != nil {
+		return err
+	}
+	if !p.begin("tasks", "tasks", p.open(x.ns), "") {
+		return nil
+	}
+	b := appendField(appendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
+	b = append(b, `,"input":`...)
+	if len(e.Input) > 0 {
+		b = appendRaw(b, e.Input)
+	} else {
+		st, err := p.state(x.ns)
+		if err != nil {
+			return err
+		}
+		b = appendRaw(b, st.Values)
+	}
+	b = appendNames(append(b, `,"triggers":`...), e.Triggers)
+	b = append(b, `,"interrupts":[],"metadata":`...)
+	p.buf = append(append(b, p.metadata...), '}')
+	p.end()
+	return nil
+}
+
+// within marks the execution that runs the graph of a namespace.
+func (p *Projector) within(ns string) {
+	if at := strings.LastIndexByte(ns, ':'); at >= 0 {
+		if x := p.executions[ns[at+1:]]; x != nil {
+			x.child = true
+		}
+	}
+}
+
+func (v *visitor) NodeEnded(e event.NodeEnded) error {
+	p := v.p()
+	if err := p.enter(v.env.NS); err != nil { // a result that was kept may come before any node starts
+		return err
+	}
+	x := p.execution(e.Execution)
+	delete(p.executions, e.Execution)
+	if at := (place{x.ns, x.node}); p.running[at] == x {
+		delete(p.running, at)
+	}
+	sp := p.space(v.env.NS)
+	sp.wrote = sp.wrote || wroteSomething(e.Update)
+	how := "completed"
+	switch {
+	case e.Error != nil:
+		how = "failed"
+	case len(e.Interrupts) > 0:
+		how = "interrupted"
+	default:
+		if !e.Cached {
+			if err := p.returned(x, e.Update); err != nil {
+				return err
+			}
+		}
+		p.update(x, e.Update)
+	}
+	if e.Cached {
+		return nil
+	}
+	p.result(x, e)
+	p.close(p.scope(x.full), how)
+	return nil
+}
+
+func (p *Projector) update(x *execution, update json.RawMessage) {
+	if !p.begin("updates", "updates", p.open(x.ns), x.node) {
+		return
+	}
+	if wroteSomething(update) {
+		p.buf = p.appendShort(p.buf, update)
+	} else {
+		p.buf = append(p.buf, "{}"...)
+	}
+	p.end()
+}
+
+func (p *Projector) result(x *execution, e event.NodeEnded) {
+	if !p.begin("tasks", "tasks", p.open(x.ns), "") {
+		return
+	}
+	b := appendField(appendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
+	if e.Error != nil {
+		b = appendField(b, "error", e.Error.Message)
+	}
+	b = append(b, `,"result":`...)
+	if wroteSomething(e.Update) {
+		b = appendRaw(b, e.Update)
+	} else {
+		b = append(b, "{}"...)
+	}
+	b = append(b, `,"interrupts":[`...)
+	for i, id := range e.Interrupts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(append(b, `{"id":`...), id), `,"value":`...)
+		if q := p.questions[id]; q != nil {
+			b = append(b, q...)
+		} else {
+			b = append(b, "null"...)
+		}
+		b = append(b, '}')
+	}
+	p.buf = append(b, `]}`...)
+	p.end()
+}
+
+func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
+	p := v.p()
+	ns := v.env.NS
+	p.within(ns)
+	sp := p.space(ns)
+	wrote := sp.wrote || len(e.Changed) > 0
+	*sp = space{checkpoint: e.ID, begun: true}
+	switch e.Source {
+	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
+		sp.wrote = true
+		wrote = false
+	case event.FromFork, event.FromUpdate: // where the run begins
+		wrote = true
+	case event.FromLoop:
+	}
+	if !wrote {
+		return nil
+	}
+	return p.tellState(ns)
+}
+
+func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
+	p := v.p()
+	p.questions[e.ID] = appendRaw(nil, e.Value)
+	if p.asked[e.ID] { // a node that runs again after a crash asks again
+		return nil
+	}
+	p.asked[e.ID] = true
+	if p.begin("input", "input.requested", p.open(v.env.NS), "") {
+		b := appendString(append(p.buf, `{"interrupt_id":`...), e.ID)
+		b = append(append(b, `,"payload":`...), p.questions[e.ID]...)
+		p.buf = append(b, '}')
+		p.end()
+	}
+	return nil
+}
+
+func (v *visitor) Custom(e event.Custom) error {
+	p := v.p()
+	channel := "custom"
+	if e.Name != "" {
+		channel = "custom:" + e.Name
+	}
+	if p.begin(channel, "custom", p.open(v.env.NS), "") {
+		b := append(p.buf, '{')
+		if e.Name != "" {
+			b = append(appendString(append(b, `"name":`...), e.Name), ',')
+		}
+		p.buf = append(appendRaw(append(b, `"payload":`...), e.Data), '}')
+		p.end()
+	}
+	return nil
+}
+
+// Warned has no word here; it is in the run's own record.
+func (v *visitor) Warned(event.Warned) error { return nil }
+
+// TaskStarted is a sub-agent, which this protocol knows as a namespace that a tool call caused.
+func (v *visitor) TaskStarted(e event.TaskStarted) error {
+	p := v.p()
+	if sc := p.scope(v.env.NS); !sc.open {
+		sc.cause = e.CallID
+	}
+	p.open(v.env.NS)
+	return nil
+}
+
+func (v *visitor) TaskEnded(e event.TaskEnded) error {
+	p := v.p()
+	how := "completed"
+	switch e.Status {
+	case event.Success:
+	case event.Failed, event.TimedOut:
+		how = "failed"
+	case event.Interrupted, event.Cancelled:
+		how = "interrupted"
+	}
+	p.close(p.scope(v.env.NS), how)
+	return nil
+}
+
+func (v *visitor) TurnStarted(e event.TurnStarted) error {
+	p := v.p()
+	t := newTurn(e.Turn, p.execution(e.Execution).full)
+	t.attempt = max(e.Attempt, 1)
+	p.turns[e.Turn] = t
+	return nil
+}
+
+func (v *visitor) TurnEnded(e event.TurnEnded) error {
+	if t := v.turns[e.Turn]; t != nil {
+		v.p().endTurn(t, e)
+	}
+	return nil
+}
+
+func (v *visitor) TurnVoided(e event.TurnVoided) error {
+	p := v.p()
+	t := p.turns[e.Turn]
+	if t == nil {
+		return nil
+	}
+	p.forget(t)
+	if p.begin("custom", "custom", p.open(v.env.NS), "") {
+		b := appendField(append(p.buf, `{"payload":{"type":"message_superseded"`...), "id", t.id)
+		p.buf = append(appendInt(b, "attempt", t.attempt), `}}`...)
+		p.end()
+	}
+	return nil
+}
+
+func (v *visitor) ItemStarted(e event.ItemStarted) error {
+	p := v.p()
+	it := &entry{id: e.Item, typ: e.Type}
+	if e.Type == item.TypeToolResult {
+		it.call = p.calls[e.CallID]
+		if it.call == nil { // the call was made by an earlier run
+			it.call = &call{id: e.CallID, name: e.Name}
+		}
+		p.entries[e.Item] = it
+		p.toolStarted(it.call)
+		return nil
+	}
+	if it.turn = p.turns[e.Turn]; it.turn == nil {
+		return nil
+	}
+	it.turn.items = append(it.turn.items, e.Item)
+	p.entries[e.Item] = it
+	if e.Type == item.TypeToolCall {
+		it.call = &call{id: e.CallID, name: e.Name}
+		p.calls[e.CallID] = it.call
+		it.blocks = []*block{p.startCall(it.turn, it.call)}
+	}
+	return nil
+}
+
+func (v *visitor) ItemEnded(e event.ItemEnded) error {
+	p := v.p()
+	if e.Item == nil {
+		return nil
+	}
+	it := p.entries[e.Item.ItemID()]
+	if it == nil {
+		return nil
+	}
+	switch whole := e.Item.(type) {
+	case item.ToolCall:
+		if it.typ == item.TypeToolCall && !it.blocks[0].told && whole.Arguments != "" {
+			p.argue(it.turn, it.blocks[0], whole.Arguments)
+		}
+	case item.Message:
+		p.endBlocks(it, whole.Content)
+	case item.Reasoning:
+		p.endBlocks(it, whole.Summary)
+	case item.ToolResult:
+		if it.typ != item.TypeToolResult {
+			return nil
+		}
+		delete(p.entries, whole.ID)
+		p.last = nil
+		return p.toolEnded(it.call, whole)
+	}
+	return nil
+}
+
+func (p *Projector) endBlocks(it *entry, blocks []item.Block) {
+	if it.turn == nil {
+		return
+	}
+	for i, b := range blocks {
+		p.endBlock(it, i, b)
+	}
+}
+
+// BlockStarted opens a block; it is told with its first piece.
+func (v *visitor) BlockStarted(event.BlockStarted) error { return nil }
+
+func (v *visitor) TextDelta(e event.TextDelta) error {
+	p := v.p()
+	it := p.entry(e.Item)
+	switch {
+	case it == nil || e.Block < 0:
+	case it.typ == item.TypeToolResult:
+		p.toolPiece(it.call, e.Text)
+	case it.typ == item.TypeMessage || it.typ == item.TypeReasoning:
+		p.grow(it.turn, p.text(it, e.Block), e.Text)
+	}
+	return nil
+}
+
+// ImageDelta is a picture in the making; the finished one is a block of the message.
+func (v *visitor) ImageDelta(event.ImageDelta) error { return nil }
+
+// AnnotationAdded is in values, as part of the message.
+func (v *visitor) AnnotationAdded(event.AnnotationAdded) error { return nil }
+
+func (v *visitor) BlockEnded(e event.BlockEnded) error {
+	p := v.p()
+	if it := p.entry(e.Item); it != nil && it.turn != nil && e.Block >= 0 {
+		p.endBlock(it, e.Block, e.Value)
+	}
+	return nil
+}
+
+func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
+	p := v.p()
+	if it := p.entry(e.Item); it != nil && it.typ == item.TypeToolCall {
+		p.argue(it.turn, it.blocks[0], e.Text)
+	}
+	return nil
+}
+
+// Teams and plans are values of the state where an agent wants LangGraph's clients to see them.
+func (v *visitor) TeamFormed(event.TeamFormed) error       { return nil }
+func (v *visitor) PlanUpdated(event.PlanUpdated) error     { return nil }
+func (v *visitor) TeamDissolved(event.TeamDissolved) error { return nil }
+
+// Unknown was written by a newer version.
+func (v *visitor) Unknown(event.Unknown) error { return nil }
