@@ -17,7 +17,7 @@ func (e *engine) obey(ctx context.Context, from *Snapshot, latest bool) error {
 			return fmt.Errorf("thread %q: %w", e.x.Thread, ErrNotPending)
 		}
 		e.fresh()
-	} else if err := e.stand(from); err != nil {
+	} else if err := e.stand(ctx, from); err != nil {
 		return err
 	}
 	answer := e.answer

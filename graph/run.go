@@ -52,6 +52,10 @@ type Execution struct {
 	Recorder    Recorder     // nil: nothing is told
 	Store       Store
 	Recall      Recall
+	// Cache, where there is one, keeps the state for the thread's next run.
+	Cache *Cache
+	// OmitValues leaves Result.Values empty: whoever has a store can read them there.
+	OmitValues bool
 }
 
 // Result is how a run stopped.
@@ -89,7 +93,10 @@ func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 	if err := e.end(ctx, e.loop(ctx)); err != nil {
 		return Result{}, err
 	}
-	return e.result()
+	if e.saved { // in the order of the journal, before the next run of the thread can begin
+		x.Cache.put(g, &e.cp, e.st)
+	}
+	return e.result(!x.OmitValues)
 }
 
 // session is what all engines of a run share.
@@ -179,7 +186,7 @@ func (e *engine) begin(ctx context.Context) error {
 		// A checkpoint that this run saved after a step: its breakpoints have not been heeded yet. One that only
 		// forked or changed another is where the run began, and it begins past the breakpoint.
 		e.started = latest.Source == event.FromLoop
-		return e.stand(latest)
+		return e.stand(ctx, latest)
 	}
 	from := latest
 	if e.x.From != "" && (latest == nil || latest.ID != e.x.From) {
@@ -195,7 +202,7 @@ func (e *engine) begin(ctx context.Context) error {
 		return e.obey(ctx, from, from == latest)
 	case nullToNil(e.x.Input) != nil:
 		if from != nil {
-			err = e.stand(from)
+			err = e.stand(ctx, from)
 		} else {
 			e.fresh()
 		}
@@ -210,12 +217,12 @@ func (e *engine) begin(ctx context.Context) error {
 	case from == nil:
 		return invalidInput("thread %q has no state to go on from; give an input", e.x.Thread)
 	case from != latest:
-		if err := e.stand(from); err != nil {
+		if err := e.stand(ctx, from); err != nil {
 			return err
 		}
 		return e.fork()
 	}
-	return e.stand(from)
+	return e.stand(ctx, from)
 }
 
 // load returns nil for a checkpoint that does not exist.
@@ -223,11 +230,30 @@ func (e *engine) load(ctx context.Context, id string) (*Snapshot, error) {
 	if e.x.Checkpoints == nil {
 		return nil, nil
 	}
-	snap, err := e.x.Checkpoints.Load(ctx, e.x.Thread, e.ns, id)
+	read := e.x.Checkpoints.Load
+	if heads, ok := e.x.Checkpoints.(HeadReader); ok && e.x.Cache != nil && e.ns == "" {
+		read = heads.Head
+	}
+	snap, err := read(ctx, e.x.Thread, e.ns, id)
 	if errors.Is(err, ErrNoCheckpoint) {
 		return nil, nil
 	}
 	return snap, err
+}
+
+// state returns the live state of a checkpoint: the one that the run before left, or what is stored.
+func (e *engine) state(ctx context.Context, snap *Snapshot) (state, error) {
+	if snap.Values == nil && len(snap.Versions) > 0 {
+		if st, ok := e.x.Cache.take(e.g, &snap.Checkpoint); ok {
+			return st, nil
+		}
+		whole, err := e.x.Checkpoints.Load(ctx, e.x.Thread, e.ns, snap.ID)
+		if err != nil {
+			return nil, err
+		}
+		snap.Values = whole.Values
+	}
+	return loadState(e.g, snap)
 }
 
 // fresh stands before anything happened.
@@ -237,8 +263,8 @@ func (e *engine) fresh() {
 }
 
 // stand takes a stored checkpoint as where the graph is.
-func (e *engine) stand(snap *Snapshot) error {
-	st, err := loadState(e.g, snap)
+func (e *engine) stand(ctx context.Context, snap *Snapshot) error {
+	st, err := e.state(ctx, snap)
 	if err != nil {
 		return err
 	}
@@ -343,12 +369,14 @@ func (e *engine) end(ctx context.Context, failure error) error {
 }
 
 // result tells how the graph stopped.
-func (e *engine) result() (Result, error) {
-	values, err := e.st.encode(e.g)
-	if err != nil {
-		return Result{}, err
+func (e *engine) result(values bool) (Result, error) {
+	r := Result{Status: event.Success, Checkpoint: e.cp.ID, Interrupts: e.open}
+	if values {
+		var err error
+		if r.Values, err = e.st.encode(e.g); err != nil {
+			return Result{}, err
+		}
 	}
-	r := Result{Status: event.Success, Values: values, Checkpoint: e.cp.ID, Interrupts: e.open}
 	if e.stopped {
 		r.Status = event.Interrupted
 		for _, t := range e.cp.Next {

@@ -15,6 +15,7 @@ type cell struct {
 	// What is stored: the version, and how many elements of a list it holds. 0 if nothing is.
 	version int64
 	stored  int
+	bytes   int // of the encoded value
 
 	// What happened since it was stored.
 	changed bool
@@ -46,7 +47,7 @@ func loadState(g *Graph, snap *Snapshot) (state, error) {
 		if err != nil {
 			return nil, fmt.Errorf("checkpoint %s: stored value of field %q: %w", snap.ID, d.name, err)
 		}
-		st[i] = cell{value: v, set: true, version: snap.Versions[d.name], grown: true}
+		st[i] = cell{value: v, set: true, version: snap.Versions[d.name], bytes: len(raw), grown: true}
 		if d.list != nil {
 			st[i].stored = d.list.length(v)
 		}
@@ -99,6 +100,9 @@ func (c *cell) blob(d *definition, version int64) (Blob, error) {
 	}
 	if c.grown {
 		b.Base = c.version
+		c.bytes += len(b.Data)
+	} else {
+		c.bytes = len(b.Data)
 	}
 	c.version, c.changed, c.grown, c.writes, c.only = version, false, true, 0, nil
 	if d.list != nil {

@@ -26,6 +26,13 @@ type Checkpointer interface {
 	List(ctx context.Context, thread, ns, before string, limit int) ([]*Snapshot, error)
 }
 
+// HeadReader is implemented by checkpointers that can tell of a checkpoint without its values, for runs that
+// have them in a [Cache].
+type HeadReader interface {
+	// Head is Load without Values.
+	Head(ctx context.Context, thread, ns, id string) (*Snapshot, error)
+}
+
 // Recorder takes what a running graph has to say.
 type Recorder interface {
 	// Record appends the batch to the run's journal. Batches become durable and visible in the order of the

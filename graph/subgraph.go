@@ -86,7 +86,7 @@ func (e *engine) enter(ctx context.Context, input []Write) error {
 		return e.input(ctx, input)
 	}
 	e.started = snap.Run == e.x.Run && snap.Source == event.FromLoop
-	return e.stand(snap)
+	return e.stand(ctx, snap)
 }
 
 // revisit loads the namespace's latest checkpoint and counts how often this run has come here. What it recorded here
@@ -173,10 +173,10 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 		return Result{}, err
 	}
 	if snap != nil && len(snap.Next) == 0 {
-		if err := e.stand(snap); err != nil {
+		if err := e.stand(ctx, snap); err != nil {
 			return Result{}, err
 		}
-		return e.result()
+		return e.result(true)
 	}
 	// After a crash the journal has its beginning already: it was written with the first checkpoint.
 	if recovered := snap != nil && snap.Run == e.x.Run && tries == 1; !recovered {
@@ -193,7 +193,7 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 		err = e.input(ctx, input)
 	} else {
 		e.started = snap.Run == e.x.Run && snap.Source == event.FromLoop
-		err = e.stand(snap)
+		err = e.stand(ctx, snap)
 	}
 	if err != nil {
 		return Result{}, err
@@ -215,7 +215,7 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 	if e.stopped {
 		return Result{}, &Interruption{Interrupts: e.open}
 	}
-	return e.result()
+	return e.result(true)
 }
 
 // UsageRecall is a [Recall] that also knows what a sub-agent had used when its process died.

@@ -66,7 +66,7 @@ func (g *Graph) UpdateState(ctx context.Context, ed Edit) (string, error) {
 			return "", fmt.Errorf("thread %s, checkpoint %s: %w", ed.Thread, ed.From, ErrNoCheckpoint)
 		}
 		e.fresh()
-	} else if err := e.stand(snap); err != nil {
+	} else if err := e.stand(ctx, snap); err != nil {
 		return "", err
 	}
 	for i, step := range ed.Steps {

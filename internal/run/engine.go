@@ -43,6 +43,8 @@ type Options struct {
 	MaxAttempts int
 	// Timeout ends runs that say nothing else. Default none.
 	Timeout time.Duration
+	// StateBytes is how much state of threads is kept in memory for their next runs. Default 64 MiB.
+	StateBytes int
 	// Poll is how often the queue is looked at without being told to. Default 1 s.
 	Poll time.Duration
 	Log  *slog.Logger
@@ -67,6 +69,9 @@ func (o *Options) fill() error {
 	if o.MaxAttempts <= 0 {
 		o.MaxAttempts = 10
 	}
+	if o.StateBytes == 0 {
+		o.StateBytes = 64 << 20
+	}
 	if o.Poll <= 0 {
 		o.Poll = time.Second
 	}
@@ -85,6 +90,7 @@ type Engine struct {
 	stopping    chan struct{} // no more claims
 	unsubscribe func()
 	loops       sync.WaitGroup
+	states      *graph.Cache
 
 	mu       sync.Mutex
 	active   map[string]*active
@@ -118,6 +124,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	e := &Engine{
 		opt: opt, worker: opt.Node + "/" + uuid.NewString(),
 		kick: make(chan struct{}, 1), stopping: make(chan struct{}), active: map[string]*active{},
+		states: graph.NewCache(opt.StateBytes),
 	}
 	if err := opt.Store.Abandon(ctx, opt.Node+"/"); err != nil {
 		return nil, fmt.Errorf("take over abandoned runs: %w", err)

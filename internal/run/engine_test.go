@@ -352,6 +352,10 @@ func TestRunThatKeepsCrashingIsGivenUp(t *testing.T) {
 			w.events(id)
 		} else {
 			g.waitBegan(t, id)
+			waitFor(t, func() bool { // the attempt is on disk
+				r, err := w.db.Run(t.Context(), me, id)
+				return err == nil && r.Attempt == i+1
+			})
 			w.faults.dieAfter(0, false)
 		}
 		w.stop(time.Millisecond)

@@ -156,6 +156,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.ledger,
+		Cache: x.e.states, OmitValues: true,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err

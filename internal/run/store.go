@@ -57,6 +57,8 @@ type Runs interface {
 	ThreadRuns(ctx context.Context, who Identity, thread string, status Status, limit, offset int) ([]Run, error)
 	// SearchRuns returns a page of an owner's runs over all threads, and the number of all that match.
 	SearchRuns(ctx context.Context, who Identity, q RunQuery) (runs []Run, total int, err error)
+	// RunsInFlight lists the caller's runs that have not ended, oldest first.
+	RunsInFlight(ctx context.Context, who Identity) ([]Run, error)
 	// DeleteRun removes an ended run with its journal and checkpoints; ErrBusy if it has not ended.
 	DeleteRun(ctx context.Context, who Identity, id string) error
 	// RequestCancel notes that a run is to stop. The first request wins; it returns the run as it is then.

@@ -121,6 +121,15 @@ func (s *states) close() { _ = s.tx.Rollback() }
 
 // Load returns a checkpoint, the latest if id is empty.
 func (db *DB) Load(ctx context.Context, thread, ns, id string) (*graph.Snapshot, error) {
+	return db.load(ctx, thread, ns, id, true)
+}
+
+// Head is Load without the values.
+func (db *DB) Head(ctx context.Context, thread, ns, id string) (*graph.Snapshot, error) {
+	return db.load(ctx, thread, ns, id, false)
+}
+
+func (db *DB) load(ctx context.Context, thread, ns, id string, values bool) (*graph.Snapshot, error) {
 	s, err := db.openStates(ctx, thread, ns)
 	if err != nil {
 		return nil, err
@@ -143,7 +152,12 @@ func (db *DB) Load(ctx context.Context, thread, ns, id string) (*graph.Snapshot,
 	if err != nil {
 		return nil, err
 	}
-	return snap, s.fill(ctx, snap)
+	if values {
+		err = s.fill(ctx, snap)
+	} else {
+		err = s.fillTasks(ctx, snap)
+	}
+	return snap, err
 }
 
 // List returns checkpoints, newest first.
@@ -195,7 +209,7 @@ func (s *states) scan(row scanner) (*graph.Snapshot, error) {
 		decodeInto(metadata, &snap.Metadata), decodeInto(done, &snap.Done))
 }
 
-// fill reads the values and what is known of the tasks.
+// fill reads the values, and what is known of the tasks.
 func (s *states) fill(ctx context.Context, snap *graph.Snapshot) error {
 	snap.Values = make(map[string]json.RawMessage, len(snap.Versions))
 	for field, version := range snap.Versions {
@@ -205,6 +219,11 @@ func (s *states) fill(ctx context.Context, snap *graph.Snapshot) error {
 		}
 		snap.Values[field] = v
 	}
+	return s.fillTasks(ctx, snap)
+}
+
+// fillTasks reads what is known of the tasks that are due, and of those that led here.
+func (s *states) fillTasks(ctx context.Context, snap *graph.Snapshot) error {
 	if err := s.fillStored(ctx, snap); err != nil {
 		return err
 	}
@@ -248,7 +267,7 @@ func (s *states) value(ctx context.Context, field string, version int64) (json.R
 	rows, err := s.tx.QueryContext(ctx, `WITH RECURSIVE chain (base, data, depth) AS (
 			SELECT base, data, 0 FROM blobs WHERE thread = ?1 AND ns = ?2 AND field = ?3 AND version = ?4
 			UNION ALL
-			SELECT b.base, b.data, chain.depth + 1 FROM chain JOIN blobs b
+			SELECT b.base, b.data, chain.depth + 1 FROM chain CROSS JOIN blobs b -- CROSS: one look-up per link, not a scan
 				ON b.thread = ?1 AND b.ns = ?2 AND b.field = ?3 AND b.version = chain.base
 			WHERE chain.base <> 0)
 		SELECT base, data FROM chain ORDER BY depth DESC`, s.threadNo, s.ns, field, version)

@@ -76,6 +76,7 @@ type DB struct {
 var (
 	_ journal.Store      = (*DB)(nil)
 	_ graph.Checkpointer = (*DB)(nil)
+	_ graph.HeadReader   = (*DB)(nil)
 	_ run.Store          = (*DB)(nil)
 	_ run.Assistants     = (*DB)(nil)
 	_ run.Items          = (*DB)(nil)

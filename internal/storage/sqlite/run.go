@@ -165,6 +165,12 @@ func (db *DB) SearchRuns(ctx context.Context, who run.Identity, q run.RunQuery) 
 	return list, total, err
 }
 
+// RunsInFlight lists an owner's runs that have not ended.
+func (db *DB) RunsInFlight(ctx context.Context, who run.Identity) ([]run.Run, error) {
+	rows, err := db.reads.query(ctx, "SELECT "+runColumns+" FROM runs WHERE owner = ? AND status IN ('running', 'pending') ORDER BY no", who.Owner)
+	return collect(rows, err, scanRun)
+}
+
 // DeleteRun removes a run that has ended.
 func (db *DB) DeleteRun(ctx context.Context, who run.Identity, id string) error {
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
