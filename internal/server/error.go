@@ -72,6 +72,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 		msg = "internal error"
 	}
+	if status == http.StatusNotFound && s.opt.LikeJS {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(msg)) // a client that has gone needs no answer
+		return
+	}
 	s.answer(w, status, problem{Error: http.StatusText(status), Detail: msg, Field: field})
 }
 

@@ -23,6 +23,8 @@ type Store interface {
 	run.Assistants
 	run.Items
 	graph.Checkpointer
+	// Outcomes tells what the tasks of a checkpoint did that led to the one after it; nothing, if there is none.
+	Outcomes(ctx context.Context, thread, ns, checkpoint string) ([]graph.Outcome, error)
 }
 
 // Graphs finds the graph of an assistant, to describe it and to edit its state.
@@ -51,6 +53,9 @@ type Options struct {
 	Hosts []string
 	// Origins are the browser origins that may call; "*" for all. Default: those on this machine.
 	Origins []string
+	// LikeJS copies habits of LangGraph's JS server that its own test-suite compares and no client needs: frames are
+	// numbered 0, 1, 2 …, and what is not found is told as plain text.
+	LikeJS  bool
 	Version string
 	Log     *slog.Logger
 }
@@ -99,6 +104,7 @@ func New(opt Options) (*Server, error) {
 func (s *Server) routes() {
 	s.mux.HandleFunc("GET /ok", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, http.StatusOK, map[string]bool{"ok": true}) })
 	s.mux.HandleFunc("GET /info", s.info)
+	s.langgraphRoutes()
 	s.taskRoutes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, failure(http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path))
