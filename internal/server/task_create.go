@@ -250,14 +250,20 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, who run.Identit
 	h := w.Header()
 	h.Set("Location", "/tasks/"+rn.ID+"/events")
 	h.Set(threadHeader, rn.Thread)
-	if how.OnDisconnect == "cancel" {
-		defer s.cancelOnLeave(r, who, rn)
-	}
+	left := false
+	defer func() {
+		if left && how.OnDisconnect == "cancel" {
+			s.cancelOnLeave(r, who, rn)
+		}
+	}()
 	if how.Stream {
-		return s.streamRun(w, r, feedKey{run: rn.ID, dialect: taskDialect}, newTaskProjector, "")
+		how, err := s.follow(w, r, feedKey{run: rn.ID, dialect: taskDialect}, newTaskProjector, start{})
+		left = how == readerLeft
+		return err
 	}
 	ended, err := s.waitEnded(r.Context(), who, rn.ID)
 	if err != nil {
+		left = r.Context().Err() != nil
 		return err
 	}
 	return s.answerWith(w, r, http.StatusOK, taskRef{run: ended})
@@ -279,18 +285,10 @@ func (s *Server) waitEnded(ctx context.Context, who run.Identity, id string) (ru
 	return s.opt.Engine.Wait(ctx, who, id)
 }
 
-// cancelOnLeave stops a run whose creator wanted it to end with the connection. After the run's end it does nothing.
+// cancelOnLeave stops a run whose creator wanted it to end with the connection.
 func (s *Server) cancelOnLeave(r *http.Request, who run.Identity, rn run.Run) {
-	select {
-	case <-s.closing:
-		return // we left, not the client
-	default:
-	}
-	ctx := context.WithoutCancel(r.Context())
-	now, err := s.opt.Store.Run(ctx, who, rn.ID)
-	if err == nil && !now.Status.Ended() {
-		_, err = s.opt.Engine.Cancel(ctx, who, rn.ID, run.StopRun)
-	}
+	// The request's context has ended; the cancel must still arrive.
+	_, err := s.opt.Engine.Cancel(context.WithoutCancel(r.Context()), who, rn.ID, run.StopRun)
 	if err != nil && !errors.Is(err, run.ErrNotFound) {
 		s.log.Error("cancel a task whose creator left", "run", rn.ID, "err", err)
 	}

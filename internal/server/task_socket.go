@@ -56,13 +56,29 @@ type socket struct {
 	server *Server
 	rd     *reader
 	bell   <-chan struct{}
+	talks  chan struct{} // closed when the client sends a message
 	timer  *time.Timer
 	wrote  time.Time
 }
 
 func (k *socket) serve(ctx context.Context, data []byte, err error) {
-	defer func() { _ = k.conn.CloseNow() }() // after a close that was answered it does nothing
-	ctx = k.conn.CloseRead(ctx)
+	ctx, leave := context.WithCancel(ctx)
+	k.talks = make(chan struct{})
+	listening := make(chan struct{})
+	// The library's own CloseRead waits for itself when the client sends something.
+	go func() {
+		defer close(listening)
+		if _, _, err := k.conn.Reader(ctx); err != nil {
+			leave()
+			return
+		}
+		close(k.talks)
+	}()
+	defer func() {
+		leave()
+		_ = k.conn.CloseNow() // after a close that was answered it does nothing
+		<-listening
+	}()
 	k.timer = time.NewTimer(min(lookEvery, k.server.opt.Heartbeat))
 	defer k.timer.Stop()
 	for {
@@ -118,6 +134,9 @@ func (k *socket) wait(ctx context.Context) bool {
 				return true
 			}
 		case <-ctx.Done():
+			return false
+		case <-k.talks:
+			_ = k.conn.Close(websocket.StatusPolicyViolation, "nobody reads messages here")
 			return false
 		case <-s.closing:
 			_ = k.conn.Close(websocket.StatusGoingAway, "the server is closing; connect again with after=")

@@ -265,7 +265,7 @@ func (w *taskWorld) events(id, last string) []sseFrame {
 var messages = graph.Messages("messages")
 
 // say is one turn of a model that thinks, and then says words.
-func say(ctx context.Context, s *graph.Scope, agent string, words []string, between func() error) (item.Message, error) {
+func say(ctx context.Context, s *graph.Scope, agent string, words []string) (item.Message, error) {
 	w, err := turn.Start(ctx, s, event.TurnStarted{Turn: "turn_" + s.Execution(), Agent: agent, Model: "m"})
 	if err != nil {
 		return item.Message{}, err
@@ -274,11 +274,6 @@ func say(ctx context.Context, s *graph.Scope, agent string, words []string, betw
 		return item.Message{}, err
 	}
 	for _, word := range words {
-		if between != nil {
-			if err := between(); err != nil {
-				return item.Message{}, err
-			}
-		}
 		if err := w.Text(ctx, 0, word); err != nil {
 			return item.Message{}, err
 		}
@@ -297,11 +292,11 @@ func one(name string, f graph.NodeFunc) *graph.Graph {
 }
 
 // talker says the words of a greeting.
-func talker() *graph.Graph {
-	return one("agent", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
-		m, err := say(ctx, s, "talker", strings.SplitAfter("Hello there, 你好 and good day.\n\"Quoted\"", " "), nil)
-		return graph.Update(messages.Add(m)), err
-	})
+func talker() *graph.Graph { return one("agent", talkerNode) }
+
+func talkerNode(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+	m, err := say(ctx, s, "talker", strings.SplitAfter("Hello there, 你好 and good day.\n\"Quoted\"", " "))
+	return graph.Update(messages.Add(m)), err
 }
 
 // valve lets a talker say one word for each that is sent to it.
@@ -348,7 +343,7 @@ func asker() *graph.Graph {
 		if err != nil {
 			return graph.Command{}, err
 		}
-		m, err := say(ctx, s, "asker", []string{name, fmt.Sprint(" is ", age)}, nil)
+		m, err := say(ctx, s, "asker", []string{name, fmt.Sprint(" is ", age)})
 		return graph.Update(messages.Add(m)), err
 	})
 }
@@ -356,7 +351,7 @@ func asker() *graph.Graph {
 // manager has two sub-agents at work at the same time, by tool calls.
 func manager() *graph.Graph {
 	child := one("helper", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
-		m, err := say(ctx, s, "helper", []string{"I ", "help ", s.Task()}, nil)
+		m, err := say(ctx, s, "helper", []string{"I ", "help ", s.Task()})
 		return graph.Update(messages.Add(m)), err
 	})
 	return one("manager", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
