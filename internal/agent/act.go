@@ -196,7 +196,8 @@ func (p *progress) end() {
 type executionKey struct{}
 
 // ScopeOf returns the scope of the node execution that makes a tool call, from the context of the call. A tool that wants
-// to ask a person calls graph.Ask with it and returns the error marked with tool.Abort.
+// to ask a person calls graph.Ask with it and returns the error marked with tool.Abort. Such a tool should be Repeatable:
+// it is called again when the answer has come.
 func ScopeOf(ctx context.Context) (*graph.Scope, bool) {
 	x, ok := ctx.Value(executionKey{}).(*execution)
 	if !ok {

@@ -52,7 +52,7 @@ func (c *chance) script(names []string) scripted.Script {
 			s = s.Say(fmt.Sprintf("words with [^%d] a marker, ünïcode ", c.n(6)))
 		}
 	}
-	switch c.n(12) {
+	switch c.n(16) {
 	case 0:
 		return s.Fail(broken(classes[c.n(len(classes))], time.Duration(c.n(3))*time.Second))
 	case 1:
@@ -67,14 +67,22 @@ func (c *chance) script(names []string) scripted.Script {
 	if len(names) == 0 {
 		return s.Say("I have no tools.")
 	}
-	calls := make([]item.ToolCall, 1+c.n(4))
+	many := 4
+	if c.n(10) == 0 {
+		many = 20
+	}
+	calls := make([]item.ToolCall, 1+c.n(many))
 	for i := range calls {
 		id := fmt.Sprintf("call_%d", c.n(3)) // providers repeat themselves
 		if c.n(4) == 0 {
 			id = ""
 		}
-		args := []string{`{"prompt":"help me"}`, `{"s":"owl,elk"}`, `{"s":"fox"}`, `{}`, `{"s":`}[c.n(5)]
-		calls[i] = item.ToolCall{CallID: id, Name: names[c.n(len(names))], Arguments: args}
+		name := names[c.n(len(names))]
+		args := []string{`{"s":"owl,elk"}`, `{"s":"fox"}`, `{"s":"owl"}`, `{}`, `{"s":`}[c.n(5)]
+		if strings.HasPrefix(name, "agent_") && c.n(6) > 0 {
+			args = `{"prompt":"help me"}`
+		}
+		calls[i] = item.ToolCall{CallID: id, Name: name, Arguments: args}
 	}
 	return s.Parallel(calls...)
 }
@@ -101,7 +109,7 @@ func (c *chance) agent(t testing.TB, name string, depth int, paid *effects) agen
 	o := agent.Options{
 		Name: name, Tools: toolset(t, rough, library()), MaxSteps: 2 + c.n(4), ToolTimeout: time.Duration(1+c.n(4)) * time.Second,
 		Policy: agent.Policy{First: 5 * time.Second, Idle: 5 * time.Second, Tries: 1 + c.n(3)},
-		Limits: agent.Limits{Count: 1 + c.n(12), Concurrent: 1 + c.n(3)},
+		Limits: agent.Limits{Count: 1 + c.n(40), Concurrent: 1 + c.n(20)},
 	}
 	names := []string{"rough", "search", "unheard-of"}
 	if depth > 0 {
@@ -127,7 +135,7 @@ func (c *chance) agent(t testing.TB, name string, depth int, paid *effects) agen
 func TestRandomAgentsKeepTheLaws(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
-		depth := rapid.IntRange(0, 3).Draw(rt, "depth")
+		depth := rapid.IntRange(0, 4).Draw(rt, "depth")
 		crashes := rapid.SliceOfN(rapid.IntRange(0, 200), 0, 3).Draw(rt, "crashes")
 		cancel := rapid.IntRange(0, 60).Draw(rt, "cancel after")
 		var failed string
@@ -141,7 +149,7 @@ func TestRandomAgentsKeepTheLaws(t *testing.T) {
 				w.restart(n)
 				ctx, stop := context.WithCancel(t.Context())
 				if cancel > 30 {
-					time.AfterFunc(time.Duration(cancel-30)*time.Second, stop)
+					time.AfterFunc(time.Duration(cancel-30)*100*time.Millisecond, stop)
 				}
 				_, err = w.attempt(ctx, build(t, o), ask("go"))
 				stop()
