@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -109,14 +110,62 @@ type Blob struct {
 	Data json.RawMessage
 }
 
-// Task is a node execution that is due at a checkpoint.
+// Task is a node execution that is due at a checkpoint. In its JSON form, what an ordinary edge makes of Path and
+// Triggers is left out: there are two or three tasks to every turn of a conversation, for ever.
 type Task struct {
-	ID       string   `json:"id"` // derived from checkpoint, node and path, so that a repeated execution has the same
-	Node     string   `json:"node"`
-	Path     []string `json:"path,omitempty"`
-	Triggers []string `json:"triggers,omitempty"`
+	ID       string // derived from checkpoint, node and path, so that a repeated execution has the same
+	Node     string
+	Path     []string
+	Triggers []string
 	// Input is what a Send handed over; nil if the node reads the state.
-	Input json.RawMessage `json:"input,omitempty"`
+	Input json.RawMessage
+}
+
+type taskJSON struct {
+	ID       string          `json:"id"`
+	Node     string          `json:"node"`
+	Path     []string        `json:"path,omitzero"`
+	Triggers []string        `json:"triggers,omitzero"`
+	Input    json.RawMessage `json:"input,omitempty"`
+}
+
+// ordinary is what path and triggers are of a node that an edge made due.
+func ordinary(node string) (path, triggers []string) {
+	return []string{"pull", node}, []string{"branch:to:" + node}
+}
+
+// MarshalJSON writes the short form.
+func (t Task) MarshalJSON() ([]byte, error) {
+	w := taskJSON(t)
+	path, triggers := ordinary(t.Node)
+	if slices.Equal(t.Path, path) {
+		w.Path = nil
+	} else if w.Path == nil {
+		w.Path = []string{}
+	}
+	if slices.Equal(t.Triggers, triggers) {
+		w.Triggers = nil
+	} else if w.Triggers == nil {
+		w.Triggers = []string{}
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads it.
+func (t *Task) UnmarshalJSON(data []byte) error {
+	var w taskJSON
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	path, triggers := ordinary(w.Node)
+	if w.Path == nil {
+		w.Path = path
+	}
+	if w.Triggers == nil {
+		w.Triggers = triggers
+	}
+	*t = Task(w)
+	return nil
 }
 
 // Outcome is what is known of a task.

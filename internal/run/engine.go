@@ -94,9 +94,31 @@ type Engine struct {
 
 	mu       sync.Mutex
 	active   map[string]*active
-	idle     chan struct{} // closed when nothing is active; nil if nobody waits
+	busy     int           // runs that execute, and calls that may launch one
+	idle     chan struct{} // closed when busy falls to 0; nil if nobody waits
 	orphans  []Run         // runs that could not be given back yet
 	draining bool
+}
+
+// enter begins something that may launch runs, so that Close waits for it. It is refused while the engine drains.
+func (e *Engine) enter() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.draining {
+		return false
+	}
+	e.busy++
+	return true
+}
+
+// leave ends what enter or launch began.
+func (e *Engine) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.busy--; e.busy == 0 && e.idle != nil {
+		close(e.idle)
+		e.idle = nil
+	}
 }
 
 // active is a run that executes here.
@@ -149,15 +171,13 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}
-	e.mu.Lock()
-	if e.draining {
-		e.mu.Unlock()
+	if !e.enter() {
 		return Run{}, ErrUnavailable
 	}
-	if len(e.active) < e.opt.MaxRuns {
+	defer e.leave()
+	if e.Active() < e.opt.MaxRuns {
 		n.Worker = e.worker
 	}
-	e.mu.Unlock()
 	c, err := e.opt.Store.CreateRun(ctx, who, n)
 	if err != nil {
 		return Run{}, fmt.Errorf("create run: %w", err)
@@ -239,6 +259,10 @@ func (e *Engine) Cancel(ctx context.Context, who Identity, id string, action Act
 
 // stopRun makes a noted cancel take effect: a waiting run is ended here, a running one is told.
 func (e *Engine) stopRun(ctx context.Context, id string, action Action) {
+	if !e.enter() {
+		return // the wish is stored: the next process finds it
+	}
+	defer e.leave()
 	r, err := e.opt.Store.ClaimPending(ctx, e.worker, e.opt.Lease, id)
 	switch {
 	case err == nil:
@@ -324,11 +348,11 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.releaseOrphans(context.WithoutCancel(ctx))
 }
 
-// whenIdle returns a channel that is closed when no run executes, or nil if none does now.
+// whenIdle returns a channel that is closed when no run executes or can still begin, or nil if that is so now.
 func (e *Engine) whenIdle() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.active) == 0 {
+	if e.busy == 0 {
 		return nil
 	}
 	if e.idle == nil {

@@ -20,6 +20,7 @@ func (e *Engine) launch(r Run) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.mu.Lock()
 	e.active[r.ID] = &active{run: r, cancel: cancel}
+	e.busy++
 	if e.draining {
 		cancel(errDrain) // claimed in the last moment
 	}
@@ -35,12 +36,9 @@ func (e *Engine) launch(r Run) {
 func (e *Engine) retire(id string) {
 	e.mu.Lock()
 	delete(e.active, id)
-	if len(e.active) == 0 && e.idle != nil {
-		close(e.idle)
-		e.idle = nil
-	}
 	e.mu.Unlock()
 	e.opt.Bus.Publish(bus.Message{Kind: bus.Wake})
+	e.leave()
 }
 
 // execute runs a graph from where the journal says that it stands to the end of the run.

@@ -36,12 +36,13 @@ func (e *Engine) dispatch() {
 
 // claim starts whatever is due and there is room for.
 func (e *Engine) claim() error {
+	if !e.enter() {
+		return nil
+	}
+	defer e.leave()
 	for {
-		e.mu.Lock()
-		room := e.opt.MaxRuns - len(e.active)
-		stop := e.draining
-		e.mu.Unlock()
-		if room <= 0 || stop {
+		room := e.opt.MaxRuns - e.Active()
+		if room <= 0 {
 			return nil
 		}
 		n := min(room, claimAtOnce)
