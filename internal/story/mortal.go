@@ -1,0 +1,77 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+)
+
+// mortal is a database whose process can die: from then on nothing is written any more, and nobody is told why.
+type mortal struct {
+	*sqlite.DB
+	dead chan struct{} // closed when it died
+	once sync.Once
+	// last, if set, tells the event that the process does not live to write.
+	last atomic.Pointer[func(event string) bool]
+}
+
+var errDead = errors.New("the process died here")
+
+// die ends the process at once.
+func (m *mortal) die() { m.once.Do(func() { close(m.dead) }) }
+
+// dieAt ends the process just before it writes an event of which the function says so, by its JSON form.
+func (m *mortal) dieAt(fatal func(event string) bool) { m.last.Store(&fatal) }
+
+func (m *mortal) alive() error {
+	select {
+	case <-m.dead:
+		return errDead
+	default:
+		return nil
+	}
+}
+
+func (m *mortal) Append(ctx context.Context, groups []journal.Group, sync bool) (map[string]error, error) {
+	if fatal := m.last.Load(); fatal != nil {
+		for _, g := range groups {
+			for line := range strings.Lines(string(g.Chunk.Data)) {
+				if (*fatal)(line) {
+					m.die()
+				}
+			}
+		}
+	}
+	if err := m.alive(); err != nil {
+		return nil, err
+	}
+	return m.DB.Append(ctx, groups, sync)
+}
+
+func (m *mortal) Claim(ctx context.Context, worker string, lease time.Duration, n int) ([]run.Run, error) {
+	if err := m.alive(); err != nil {
+		return nil, err
+	}
+	return m.DB.Claim(ctx, worker, lease, n)
+}
+
+func (m *mortal) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Action, error) {
+	if err := m.alive(); err != nil {
+		return nil, err
+	}
+	return m.DB.Heartbeat(ctx, worker, lease)
+}
+
+func (m *mortal) Release(ctx context.Context, worker, id string, epoch int) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.DB.Release(ctx, worker, id, epoch)
+}

@@ -1,0 +1,158 @@
+package story
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/agent"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/scripted"
+	"github.com/tributary-ai/tributary/tool"
+)
+
+var errKey = &model.Error{Class: model.Auth, Provider: "scripted", Message: "the key was revoked"}
+
+var errBusy = &model.Error{Class: model.Overloaded, Provider: "scripted", Message: "no room for now", After: 3 * time.Millisecond}
+
+var errorMidStream = Story{
+	Name: "error-mid-stream",
+	Tells: `The provider fails in the middle of the answer, for good.
+
+What was streamed is void, and its message is in no state. The run ends with the provider's reason, once: as an error of
+the node and as that of the run, and as the last frame of LangGraph's stream.
+`,
+	Happens: func(w *World) {
+		w.agent(agent.Options{Model: scripted.Always(scripted.Words("The answer is").Fail(errKey))})
+		w.ask("What is the answer?", run.Failed)
+	},
+}
+
+var retryWithReset = Story{
+	Name: "retry-with-reset",
+	Tells: `The provider breaks off in the middle of the answer, and answers at the second try.
+
+The first turn is void with all that it streamed, thoughts and text. The second has an id of its own and names the one
+that it replaces; a client that joins text by message id never mixes the two. What the broken call had cost by
+then counts. How long is waited is said.
+`,
+	Happens: func(w *World) {
+		w.agent(agent.Options{
+			Policy: agent.Policy{Backoff: time.Millisecond},
+			Model: scripted.Sequence(
+				scripted.Think("Let me see.").Words("Half an").Usage(item.Usage{InputTokens: 4, OutputTokens: 5}).Fail(errBusy),
+				scripted.Words("A whole answer."),
+			),
+		})
+		w.ask("Tell me.", run.Success)
+	},
+}
+
+var warning = Story{
+	Name: "warning",
+	Tells: `The model that was asked for cannot be had, and another one answers.
+
+People are told what went otherwise than asked, before it does: a setting that was dropped, a model that was replaced.
+A warning is neither an error nor part of the conversation.
+`,
+	Happens: func(w *World) {
+		first := scripted.Always(scripted.Fail(errKey))
+		first.Name = "first-choice"
+		second := scripted.Always(scripted.Words("I will do."))
+		second.Name = "second-choice"
+		w.agent(agent.Options{
+			Model: first, Fallbacks: []model.Model{second},
+			Warnings: []event.Warned{{Code: "setting_ignored", Message: "temperature 7 is out of range and was left out"}},
+		})
+		w.ask("Anybody?", run.Success)
+	},
+}
+
+var panicking = Story{
+	Name: "panic",
+	Tells: `A node panics.
+
+The run fails and nothing else does. The step that came before is kept.
+`,
+	Happens: func(w *World) {
+		w.serve(graph.New("clumsy", messages).
+			Node("prepare", func(context.Context, *graph.Scope) (graph.Command, error) {
+				return graph.Update(messages.Add(item.AssistantText("written-1", "ready"))), nil
+			}).
+			Node("stumble", func(context.Context, *graph.Scope) (graph.Command, error) { panic("a stone in the way") }).
+			Chain(graph.Start, "prepare", "stumble", graph.End))
+		w.ask("Go.", run.Failed)
+	},
+}
+
+var cancel = Story{
+	Name: "cancel",
+	Tells: `A person stops the run in the middle of the answer.
+
+The open turn is void, the run ends cancelled, and LangGraph's stream just ends, without an error. The thread can be
+asked again: the second run finds the first question, and no answer to it.
+`,
+	Happens: func(w *World) {
+		w.agent(agent.Options{Model: scripted.Sequence(
+			scripted.Words("Once upon a").Stall(),
+			scripted.Words("As you like."),
+		)})
+		id := w.start(w.saying("Tell me a story."))
+		if err := w.until(context.Background(), said(" a")); err != nil {
+			w.t.Fatal(err)
+		}
+		if _, err := w.eng.Cancel(context.Background(), reader, id, run.StopRun); err != nil {
+			w.t.Fatal(err)
+		}
+		w.wait(id, run.Cancelled)
+		w.ask("A shorter one.", run.Success)
+	},
+}
+
+var crash = Story{
+	Name: "crash",
+	Tells: `The process dies twice; the third one finishes the run.
+
+The first dies when a payment was made and its outcome recorded, but not yet the checkpoint after it: the second finds
+the outcome and does not pay again. It dies in turn in the middle of the answer: the third voids what was
+streamed and answers anew. Nothing that a reader saw is taken back, and the numbers of the events go on.
+`,
+	Happens: func(w *World) {
+		var paid atomic.Int32
+		pay := tool.Func("pay", "Pays a bill.", func(context.Context, struct{}) (string, error) {
+			paid.Add(1)
+			return "paid", nil
+		})
+		begin := func(answer scripted.Script) {
+			w.agent(agent.Options{Tools: tools(pay), Model: scripted.New(func(req model.Request) scripted.Script {
+				if last := req.Messages[len(req.Messages)-1]; last.Role == item.Tool {
+					return answer
+				}
+				return scripted.Call("call_1", "pay", `{}`)
+			})})
+		}
+		begin(scripted.Stall())
+		w.store.dieAt(func(line string) bool {
+			return strings.Contains(line, `"kind":"node_ended"`) && strings.Contains(line, `"node":"tools"`)
+		})
+		id := w.start(w.saying("Pay the bill."))
+		<-w.store.dead
+
+		begin(scripted.Words("It is pa").Do(w.gate(said(" pa"))).Do(func(context.Context) error {
+			w.store.die()
+			return nil
+		}).Words("id.").Stall())
+		<-w.store.dead
+
+		begin(scripted.Words("The bill is paid."))
+		w.wait(id, run.Success)
+		if n := paid.Load(); n != 1 {
+			w.t.Fatalf("the bill was paid %d times", n)
+		}
+	},
+}

@@ -1,0 +1,112 @@
+package story
+
+import (
+	"context"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/agent"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model/scripted"
+	"github.com/tributary-ai/tributary/tool"
+)
+
+var (
+	messages = graph.Messages("messages")
+	votes    = graph.List[string]("votes")
+	topic    = graph.LastValue[string]("topic")
+)
+
+var interruptAndResume = Story{
+	Name: "interrupt-and-resume",
+	Tells: `The agent wants to delete files, asks a person first, and is told yes.
+
+The first run ends interrupted, with the call open and the question in its journal; the second brings the answer and
+finishes the call. The model is not asked twice for what it had said already, and the tool's own work is done once.
+`,
+	Happens: func(w *World) {
+		remove := tool.Func("remove", "Deletes files, after asking.", func(ctx context.Context, in struct {
+			Files int `json:"files"`
+		}) (string, error) {
+			s, _ := agent.ScopeOf(ctx)
+			answer, err := graph.Ask[string](s, map[string]any{"question": "Delete them?", "files": in.Files},
+				graph.Kind(event.AskToolApproval), graph.Options("yes", "no"))
+			if err != nil {
+				return "", tool.Abort(err)
+			}
+			return "the person said " + answer, nil
+		})
+		w.agent(agent.Options{Tools: tools(remove), Model: scripted.Sequence(
+			scripted.Call("call_1", "remove", `{"files":3}`), scripted.Words("They are gone."),
+		)})
+		w.ask("Tidy up.", run.Interrupted)
+		w.answer("yes", run.Success)
+	},
+}
+
+var parallelInterrupts = Story{
+	Name: "parallel-interrupts",
+	Tells: `Two nodes ask at once; a person answers one of them, and later the other.
+
+Three runs. Both questions are told when the first one stops. An answer is meant for the question whose id it names;
+the node that has its answer is not run again while the other still waits, and its result, when the last run takes it
+up, is marked as kept.
+`,
+	Happens: func(w *World) {
+		// The right node asks after the left one has asked, or has been answered; or at once, if the left one is done.
+		asks := func(side string, gate func(context.Context) error) graph.NodeFunc {
+			return func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+				if err := gate(ctx); err != nil {
+					return graph.Command{}, err
+				}
+				answer, err := graph.Ask[string](s, map[string]string{"ask": side + "?"})
+				return graph.Update(votes.Add(side + ": " + answer)), err
+			}
+		}
+		g := graph.New("vote", votes).
+			Node("left", asks("left", func(context.Context) error { return nil })).
+			Node("right", asks("right", w.gate(ended("left", "")))).
+			Node("count", func(context.Context, *graph.Scope) (graph.Command, error) {
+				return graph.Update(votes.Add("counted")), nil
+			}).
+			Edge(graph.Start, "left").Edge(graph.Start, "right").
+			Join([]string{"left", "right"}, "count").Edge("count", graph.End)
+		w.serve(g)
+		w.wait(w.start(run.Request{Input: w.json(map[string]any{"votes": []string{}})}), run.Interrupted)
+		ids := w.questions()
+		w.answer(map[string]string{ids[0]: "aye"}, run.Interrupted)
+		w.answer(map[string]string{ids[1]: "no"}, run.Success)
+	},
+}
+
+// questions are the ids of what the first run asked.
+func (w *World) questions() []string {
+	var ids []string
+	for _, env := range w.events(w.told[0].id) {
+		if e, ok := env.Event.(event.InterruptRaised); ok {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+var breakpoint = Story{
+	Name: "breakpoint",
+	Tells: `A graph stops before one of its nodes, and a run without input goes on from there.
+
+A breakpoint asks nothing: the first run ends interrupted without a question, and LangGraph's values end with an empty
+list of interrupts. The second run begins with the state that it found.
+`,
+	Happens: func(w *World) {
+		writes := func(text string) graph.NodeFunc {
+			return func(context.Context, *graph.Scope) (graph.Command, error) {
+				return graph.Update(messages.Add(item.AssistantText("written-"+text, text))), nil
+			}
+		}
+		w.serve(graph.New("letter", messages).Node("draft", writes("draft")).Node("send", writes("sent")).
+			Chain(graph.Start, "draft", "send", graph.End).InterruptBefore("send"))
+		w.ask("Write to them.", run.Interrupted)
+		w.wait(w.start(run.Request{}), run.Success)
+	},
+}

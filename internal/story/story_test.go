@@ -1,0 +1,257 @@
+package story
+
+import (
+	"bytes"
+	"flag"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"golang.org/x/tools/txtar"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/transcript"
+	"github.com/tributary-ai/tributary/internal/wire"
+)
+
+var update = flag.Bool("update", false, "write testdata/runs anew from what the stories tell now")
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // nodes panic on purpose here
+	goleak.VerifyTestMain(m)
+}
+
+// The file pins the engine: whoever tells the story again writes the same journal and the same states.
+func TestStoriesAreToldAsTheyWere(t *testing.T) {
+	for _, s := range All {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			rec := Tell(t, s)
+			want, err := write(s.Tells+"\n", rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *update {
+				if err := save(s.Name, want); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			file, err := txtar.ParseFile(path(s.Name))
+			if err != nil {
+				t.Fatalf("%v; write it with -update", err)
+			}
+			compare(t, "prose", file.Comment, want.Comment)
+			for _, name := range []string{"events", "states", "bases"} {
+				compare(t, name, section(want, name), section(file, name))
+			}
+		})
+	}
+}
+
+// Every section of a dialect is what that dialect makes of the events and states in the same file.
+func TestSectionsAreProjectionsOfTheirEvents(t *testing.T) {
+	each(t, func(t *testing.T, name string, rec *Recording) {
+		file, err := txtar.ParseFile(path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := projected(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range want {
+			compare(t, f.Name, f.Data, section(file, f.Name))
+		}
+		for _, f := range file.Files {
+			if !slices.Contains([]string{"events", "states", "bases"}, f.Name) && section(&txtar.Archive{Files: want}, f.Name) == nil {
+				t.Errorf("nothing makes the section %q", f.Name)
+			}
+		}
+	})
+}
+
+// compare reports the first line that differs.
+func compare(t *testing.T, name string, got, want []byte) {
+	t.Helper()
+	if bytes.Equal(got, want) {
+		return
+	}
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range max(len(g), len(w)) {
+		if i >= len(g) || i >= len(w) || g[i] != w[i] {
+			a, b := line(g, i), line(w, i)
+			from := 0
+			for from < min(len(a), len(b)) && a[from] == b[from] {
+				from++
+			}
+			t.Errorf("%s, line %d, from column %d on:\n got %s\nfile %s", name, i+1, from+1, stretch(a, from), stretch(b, from))
+			return
+		}
+	}
+}
+
+func line(lines []string, i int) string {
+	if i >= len(lines) {
+		return "(the end)"
+	}
+	return lines[i]
+}
+
+// stretch is what stands around a place of a long line.
+func stretch(s string, at int) string { return s[max(0, at-60):min(len(s), at+120)] }
+
+// each runs a test on every file.
+func each(t *testing.T, test func(t *testing.T, name string, rec *Recording)) {
+	if *update {
+		t.Skip("the files are being written")
+	}
+	names, err := Names()
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			rec, err := Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, name, rec)
+		})
+	}
+}
+
+func TestEveryFileHasAStory(t *testing.T) {
+	var want []string
+	for _, s := range All {
+		want = append(want, s.Name)
+	}
+	slices.Sort(want)
+	if got, err := Names(); err != nil || !slices.Equal(got, want) {
+		t.Errorf("files %v (%v)\nstories %v", got, err, want)
+	}
+}
+
+func TestDecodedEventsEncodeToThemselves(t *testing.T) {
+	each(t, func(t *testing.T, name string, rec *Recording) {
+		file, err := txtar.ParseFile(path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := eventLines(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "events", events, section(file, "events"))
+		states, err := lines(rec.States)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "states", states, section(file, "states"))
+	})
+}
+
+// Laws 1, 3, 4, 5 and 9, which can be read off a journal.
+func TestJournalsAreLawful(t *testing.T) {
+	each(t, func(t *testing.T, _ string, rec *Recording) {
+		for _, r := range rec.Runs {
+			if err := transcript.Check(slices.Values(r.Events)); err != nil {
+				t.Errorf("%s: %v", r.ID, err)
+			}
+		}
+	})
+}
+
+func TestEveryKindOfEventOccurs(t *testing.T) {
+	seen := map[string]bool{}
+	unknown := false
+	each(t, func(_ *testing.T, _ string, rec *Recording) {
+		for _, r := range rec.Runs {
+			for _, env := range r.Events {
+				seen[env.Event.Kind()] = true
+				_, strange := env.Event.(event.Unknown)
+				unknown = unknown || strange
+			}
+		}
+	})
+	for _, kind := range event.Kinds() {
+		if !seen[kind] {
+			t.Errorf("no story has a %s", kind)
+		}
+	}
+	if !unknown {
+		t.Error("no story has an event that this version does not know")
+	}
+}
+
+// Law 7, for every dialect, every mode and every pair of modes: a stream that is cut after any frame and resumed with its
+// id is, put together, the uncut stream.
+func TestCutAnywhere(t *testing.T) {
+	dialects := Dialects()
+	for i, a := range Modes {
+		dialects = append(dialects, LangGraph(a+" without subgraphs", false, a))
+		for _, b := range Modes[i+1:] {
+			dialects = append(dialects, LangGraph(a+" and "+b, true, a, b), LangGraph(a+" and "+b+" without subgraphs", false, a, b))
+		}
+	}
+	dialects = append(dialects, LangGraph("all modes", true, Modes...))
+	each(t, func(t *testing.T, _ string, rec *Recording) {
+		for _, r := range rec.Runs {
+			for _, d := range dialects {
+				cutEverywhere(t, rec, r, d)
+			}
+		}
+	})
+}
+
+func cutEverywhere(t *testing.T, rec *Recording, r Run, d Dialect) {
+	t.Helper()
+	first, err := d.Project(rec, r)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Name, err)
+	}
+	again, err := d.Project(rec, r) // by another projector, as on another connection
+	if err != nil {
+		t.Fatalf("%s: %v", d.Name, err)
+	}
+	uncut := slices.Concat(first...)
+	for k, last := range uncut {
+		drop, err := d.After(last.ID)
+		if err != nil {
+			t.Fatalf("%s: %v", d.Name, err)
+		}
+		var rest []wire.Frame
+		for _, frames := range again {
+			rest = append(rest, drop(frames)...)
+		}
+		if want := uncut[k+1:]; len(rest) != len(want) || len(rest) > 0 && !reflect.DeepEqual(rest, want) {
+			t.Fatalf("%s of %s: cut after %s, the %d. of %d frames, the rest has %d", d.Name, r.ID, last.ID, k+1, len(uncut), len(rest))
+		}
+	}
+}
+
+// Law 2, as far as a file can show it: what was on the wire before a crash is still there afterwards. The frames of the
+// events up to any point are a beginning of the frames of the whole run.
+func TestFramesAreNeverTakenBack(t *testing.T) {
+	each(t, func(t *testing.T, _ string, rec *Recording) {
+		for _, r := range rec.Runs {
+			for _, d := range Dialects() {
+				whole, err := d.Project(rec, r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				half := Run{r.ID, r.Events[:len(r.Events)/2]}
+				frames, err := d.Project(rec, half)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(frames, whole[:len(frames)]) {
+					t.Errorf("%s of %s: the first half alone gives other frames", d.Name, r.ID)
+				}
+			}
+		}
+	})
+}
