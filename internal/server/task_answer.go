@@ -22,7 +22,9 @@ type answerRequest struct {
 	// Answers answers several at once, by their ids.
 	Answers  map[string]json.RawMessage `json:"answers"`
 	Metadata json.RawMessage            `json:"metadata"`
-	delivery
+
+	Stream       bool     `json:"stream"`
+	OnDisconnect farewell `json:"on_disconnect"`
 }
 
 func (a *answerRequest) validate() error {
@@ -40,7 +42,7 @@ func (a *answerRequest) validate() error {
 	if err := objectOrNothing("metadata", a.Metadata); err != nil {
 		return err
 	}
-	return a.delivery.validate()
+	return a.OnDisconnect.validate()
 }
 
 // answerLocks make checking a question and answering it one act, so that of two answers to the same question one
@@ -70,7 +72,7 @@ func (s *Server) answerTask(w http.ResponseWriter, r *http.Request, who run.Iden
 	if err != nil {
 		return err
 	}
-	return s.deliver(w, r, who, rn, req.delivery)
+	return s.deliver(w, r, who, rn, req.Stream, req.OnDisconnect)
 }
 
 func (s *Server) resumeTask(ctx context.Context, who run.Identity, asked run.Run, req *answerRequest) (run.Run, error) {

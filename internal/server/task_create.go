@@ -34,21 +34,24 @@ type taskRequest struct {
 	Context      json.RawMessage `json:"context"`
 	Timeout      float64         `json:"timeout_seconds"`
 
-	delivery
+	Stream       bool     `json:"stream"`
+	OnDisconnect farewell `json:"on_disconnect"`
 }
 
-// delivery says how the creator of a task wants to hear of it.
-type delivery struct {
-	Stream       bool   `json:"stream"`
-	OnDisconnect string `json:"on_disconnect"` // continue or cancel
-}
+// farewell is what happens to a task when its creator's connection breaks.
+type farewell string
 
-func (d delivery) validate() error {
-	switch d.OnDisconnect {
-	case "", "continue", "cancel":
+const (
+	carryOn farewell = "continue" // the default
+	stopIt  farewell = "cancel"
+)
+
+func (f farewell) validate() error {
+	switch f {
+	case "", carryOn, stopIt:
 		return nil
 	}
-	return run.Invalidf("on_disconnect", "must be continue or cancel, not %q", d.OnDisconnect)
+	return run.Invalidf("on_disconnect", "must be continue or cancel, not %q", f)
 }
 
 // taskWire is what this dialect wants to find again in a run.
@@ -87,11 +90,11 @@ func (s *Server) createTask(w http.ResponseWriter, r *http.Request, who run.Iden
 	if err != nil {
 		return err
 	}
-	return s.deliver(w, r, who, rn, req.delivery)
+	return s.deliver(w, r, who, rn, req.Stream, req.OnDisconnect)
 }
 
 func (s *Server) startTask(ctx context.Context, who run.Identity, req *taskRequest) (run.Run, error) {
-	if err := req.delivery.validate(); err != nil {
+	if err := req.OnDisconnect.validate(); err != nil {
 		return run.Run{}, err
 	}
 	thread, err := s.taskThread(ctx, who, req)
@@ -181,14 +184,19 @@ func (s *Server) taskRunRequest(ctx context.Context, who run.Identity, req *task
 			return rr, err
 		}
 	}
-	a, err := run.Resolve(ctx, s.opt.Store, who, name)
-	if errors.Is(err, run.ErrNotFound) {
-		return rr, &statusError{http.StatusNotFound, "assistant", fmt.Sprintf("assistant: there is no assistant or graph %q", name)}
-	}
+	a, err := s.taskAssistant(ctx, who, name)
 	if err != nil {
 		return rr, err
 	}
 	return rr, a.Apply(&rr)
+}
+
+func (s *Server) taskAssistant(ctx context.Context, who run.Identity, name string) (run.Assistant, error) {
+	a, err := run.Resolve(ctx, s.opt.Store, who, name)
+	if errors.Is(err, run.ErrNotFound) {
+		err = &statusError{http.StatusNotFound, "assistant", fmt.Sprintf("assistant: there is no assistant or graph %q", name)}
+	}
+	return a, err
 }
 
 func objectOrNothing(field string, raw json.RawMessage) error {
@@ -246,17 +254,17 @@ func (s *Server) defaultAssistant() (string, error) {
 }
 
 // deliver tells the creator of a task about it: as a stream, or when it has ended.
-func (s *Server) deliver(w http.ResponseWriter, r *http.Request, who run.Identity, rn run.Run, how delivery) error {
+func (s *Server) deliver(w http.ResponseWriter, r *http.Request, who run.Identity, rn run.Run, stream bool, leave farewell) error {
 	h := w.Header()
 	h.Set("Location", "/tasks/"+rn.ID+"/events")
 	h.Set(threadHeader, rn.Thread)
 	left := false
 	defer func() {
-		if left && how.OnDisconnect == "cancel" {
+		if left && leave == stopIt {
 			s.cancelOnLeave(r, who, rn)
 		}
 	}()
-	if how.Stream {
+	if stream {
 		how, err := s.follow(w, r, feedKey{run: rn.ID, dialect: taskDialect}, newTaskProjector, start{})
 		left = how == readerLeft
 		return err
@@ -271,14 +279,14 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, who run.Identit
 
 // waitEnded waits for the end of a run, as long as the server does.
 func (s *Server) waitEnded(ctx context.Context, who run.Identity, id string) (run.Run, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() { // ends with this call
 		select {
 		case <-s.closing:
-			cancel(run.ErrUnavailable)
+			end(run.ErrUnavailable)
 		case <-stop:
 		}
 	}()

@@ -66,7 +66,7 @@ func (s *Server) listTasks(w http.ResponseWriter, r *http.Request, who run.Ident
 		return err
 	}
 	if q.Assistant != "" {
-		a, err := run.Resolve(r.Context(), s.opt.Store, who, q.Assistant)
+		a, err := s.taskAssistant(r.Context(), who, q.Assistant)
 		if err != nil {
 			return err
 		}
