@@ -15,8 +15,8 @@
 //   - A voided turn is told in mode custom, as {"type":"message_superseded"}; its message never appears in values.
 //   - Names: a mode's frames are named after it, messages-tuple's "messages". With Subgraphs the name goes on with the
 //     namespace of the graph, "updates|research:1f2e…"; the tokens of a root node are plain "messages", as in LangGraph's
-//     library (its JS server adds the node). Without Subgraphs only the root graph is told of, but messages and tools of
-//     graphs below too.
+//     library (its JS server adds the node); frames of modes messages and events have plain names at every depth. Without
+//     Subgraphs only the root graph is told of, but messages, tools and events of graphs below too.
 //   - A frame's ID is "<epoch>-<seq>" of its event, with ".1", ".2" … after it for the event's second, third … frame, so
 //     that a cut between two of them resumes exactly. It is the same for every combination of modes up to the place.
 //

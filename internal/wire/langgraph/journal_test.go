@@ -23,7 +23,7 @@ func TestJournalsForProtocol2(t *testing.T) {
 	for name, requests := range map[string][]run.Request{
 		"chat":      {hello("chat"), {Graph: "chat", Input: second}},
 		"tools":     {{Graph: "tools", Input: json.RawMessage(`{"messages":[{"type":"human","content":"weather in Paris?","id":"human-1"}]}`)}},
-		"subgraph":  {hello("subgraph")},
+		"subgraph":  {hello("subgraph"), {Graph: "subgraph", Input: second}},
 		"custom":    {hello("custom")},
 		"failing":   {hello("failing"), {Graph: "failing"}},
 		"approval":  {hello("approval"), {Graph: "approval", Command: json.RawMessage(`{"resume":{"answer":"yes"}}`)}},

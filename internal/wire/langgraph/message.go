@@ -147,7 +147,7 @@ func (p *Projector) begin(t *turn) {
 	p.shown[t.id] = true
 	if p.opt.Modes.Has(Messages) {
 		b := append(appendString([]byte{'{'}, t.id), `:{"metadata":`...)
-		p.emit(p.name("messages/metadata", p.env.NS), append(append(b, t.meta...), `}}`...))
+		p.emit("messages/metadata", append(append(b, t.meta...), `}}`...))
 	}
 }
 
@@ -155,7 +155,7 @@ func (p *Projector) begin(t *turn) {
 func (p *Projector) again(t *turn, content []byte, rest string) {
 	if p.opt.Modes.Has(Messages) {
 		b := t.appendWhole([]byte{'['})
-		p.emit(p.name("messages/partial", p.env.NS), append(b, ']'))
+		p.emit("messages/partial", append(b, ']'))
 	}
 	if p.opt.Modes.Has(Events) {
 		b := appendString([]byte(`{"chunk":{"id":`), t.id)

@@ -25,7 +25,7 @@ func TestCutAnywhere(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for name, th := range threads(t) {
 		events := th.events()
-		for range 40 {
+		for range 8 {
 			f := protocol2.Filter{Channels: someOf(rnd, everything)}
 			if rnd.IntN(2) == 0 {
 				f.Namespaces = [][]string{{}}
