@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/conformance/graphs"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+)
+
+type options struct {
+	likeJS   bool
+	log      *slog.Logger
+	identify func(*http.Request) (run.Identity, error)
+}
+
+// world is a whole server on a folder that goes with it.
+type world struct {
+	dir     string
+	db      *sqlite.DB
+	journal *journal.Journal
+	engine  *run.Engine
+	server  *server.Server
+	mux     *http.ServeMux
+}
+
+// open builds from the bottom up; close takes down from the top.
+func open(ctx context.Context, opt options) (_ *world, err error) {
+	w := &world{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close(ctx))
+		}
+	}()
+	if opt.log == nil {
+		opt.log = slog.New(slog.DiscardHandler)
+	}
+	if w.dir, err = os.MkdirTemp("", "conformance-"); err != nil {
+		return nil, err
+	}
+	if w.db, err = sqlite.Open(ctx, w.dir, sqlite.Options{}); err != nil {
+		return nil, err
+	}
+	lib := library(graphs.All())
+	if err := run.EnsureDefaults(ctx, w.db, lib.assistants()); err != nil {
+		return nil, err
+	}
+	w.journal = journal.Open(w.db, journal.Options{})
+	w.engine, err = run.Open(ctx, run.Options{
+		Store: w.db, Journal: w.journal, Checkpoints: w.db, Node: w.db.Node(), Log: opt.log,
+		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
+			return lib.Graph(ctx, r.Request.Graph, r.Request)
+		},
+		Memory: func(who run.Identity) graph.Store { return memory{w.db, who} },
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.server, err = server.New(server.Options{
+		Engine: w.engine, Journal: w.journal, Store: w.db, Graphs: lib, Identify: opt.identify,
+		Origins: []string{"*"}, Version: "conformance", LikeJS: opt.likeJS, Log: opt.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.mux = http.NewServeMux()
+	w.mux.HandleFunc("POST /internal/truncate", w.truncate)
+	w.mux.Handle("/", w.server)
+	return w, nil
+}
+
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.mux.ServeHTTP(rw, r) }
+
+// close lets runs end until ctx does, and removes the folder.
+func (w *world) close(ctx context.Context) error {
+	var errs []error
+	if w.engine != nil {
+		errs = append(errs, w.engine.Close(ctx))
+	}
+	if w.journal != nil {
+		w.journal.Close()
+	}
+	if w.db != nil {
+		errs = append(errs, w.db.Close())
+	}
+	if w.dir != "" {
+		errs = append(errs, os.RemoveAll(w.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// library finds graphs by name.
+type library map[string]graphs.Definition
+
+var (
+	_ server.Graphs    = library(nil)
+	_ server.Describer = library(nil)
+)
+
+func (l library) Names() []string { return slices.Sorted(maps.Keys(l)) }
+
+func (l library) Graph(_ context.Context, name string, req run.Request) (*graph.Graph, error) {
+	d, ok := l[name]
+	if !ok {
+		return nil, fmt.Errorf("graph %q: %w", name, run.ErrNotFound)
+	}
+	var c struct {
+		Configurable json.RawMessage `json:"configurable"`
+	}
+	if len(req.Config) > 0 {
+		if err := json.Unmarshal(req.Config, &c); err != nil {
+			return nil, run.Invalidf("config", "%v", err)
+		}
+	}
+	g, err := d.Build(c.Configurable)
+	if err != nil {
+		return nil, run.Invalidf("config.configurable", "%v", err)
+	}
+	return g, nil
+}
+
+func (l library) Schemas(name string) (configurable, context json.RawMessage) {
+	return l[name].ConfigSchema, l[name].ContextSchema
+}
+
+// assistants are the default ones, which every graph has.
+func (l library) assistants() []run.Assistant {
+	var out []run.Assistant
+	for _, name := range l.Names() {
+		out = append(out, run.Assistant{Graph: name, Config: l[name].Config, Context: l[name].Context, CreatedAt: time.Now().UTC()})
+	}
+	return out
+}
+
+// memory shows an owner's items to graphs.
+type memory struct {
+	items run.Items
+	who   run.Identity
+}
+
+func (m memory) Get(ctx context.Context, namespace []string, key string) (json.RawMessage, bool, error) {
+	it, err := m.items.Item(ctx, m.who, namespace, key, 0)
+	if errors.Is(err, run.ErrNotFound) {
+		return nil, false, nil
+	}
+	return it.Value, err == nil, err
+}
+
+func (m memory) Put(ctx context.Context, namespace []string, key string, value json.RawMessage) error {
+	return m.items.PutItem(ctx, m.who, run.Item{Namespace: namespace, Key: key, Value: value})
+}
+
+func (m memory) Delete(ctx context.Context, namespace []string, key string) error {
+	return m.items.DeleteItem(ctx, m.who, namespace, key)
+}
+
+func (m memory) Search(ctx context.Context, prefix []string, limit int) ([]graph.StoreItem, error) {
+	found, err := m.items.SearchItems(ctx, m.who, run.ItemQuery{Prefix: prefix, Limit: limit})
+	var out []graph.StoreItem
+	for _, it := range found {
+		out = append(out, graph.StoreItem{Namespace: it.Namespace, Key: it.Key, Value: it.Value})
+	}
+	return out, err
+}
