@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -156,6 +157,7 @@ func (f *feed) pump(ctx context.Context) (<-chan struct{}, error) {
 			return bell, nil
 		}
 		f.trim()
+		f.buf = roomFor(f.buf, frames)
 		for i := range frames {
 			f.buf = f.key.encode(f.buf, &frames[i])
 			f.ends = append(f.ends, len(f.buf))
@@ -166,6 +168,22 @@ func (f *feed) pump(ctx context.Context) (<-chan struct{}, error) {
 		}
 	}
 }
+
+// roomFor makes a buffer large enough for frames, in steps that keep copying it linear: append alone grows a
+// large buffer by a quarter at a time.
+func roomFor(buf []byte, frames []wire.Frame) []byte {
+	need := 0
+	for i := range frames {
+		need += len(frames[i].Name) + len(frames[i].Data) + len(frames[i].ID) + frameOverhead
+	}
+	if free := cap(buf) - len(buf); free < need {
+		buf = slices.Grow(buf, max(need, len(buf)))
+	}
+	return buf
+}
+
+// frameOverhead is what a server-sent event has beside its name, data and id.
+const frameOverhead = len("event: \ndata: \nid: \n\n")
 
 // trim forgets the older half of a full buffer. Readers may still hold slices of the old one, so the rest
 // moves to a new one.
@@ -293,7 +311,7 @@ func (r *reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}
 		}
 		return nil, nil, true, nil
 	}
-	r.buf = r.buf[:0]
+	r.buf = roomFor(r.buf[:0], frames)
 	for i := range frames {
 		id := frames[i].ID
 		if r.skips && r.from.after != nil && r.from.after(id) {
