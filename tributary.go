@@ -67,7 +67,9 @@ type Config struct {
 	Thread       string
 	Run          string
 	Configurable json.RawMessage // an object, or empty
-	Context      json.RawMessage
+	// Inherited are the keys of Configurable that come from the assistant and not from the request.
+	Inherited []string
+	Context   json.RawMessage
 }
 
 // Fixed is the Builder of a graph that is the same for every run.
@@ -174,7 +176,7 @@ func (r *Runtime) build(ctx context.Context, rn run.Run) (*graph.Graph, error) {
 	if !ok {
 		return nil, fmt.Errorf("graph %q: %w", rn.Request.Graph, run.ErrNotFound)
 	}
-	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Context: rn.Request.Context}
+	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Context: rn.Request.Context, Inherited: rn.Request.Inherited}
 	if len(rn.Request.Config) > 0 {
 		var w struct {
 			Configurable json.RawMessage `json:"configurable"`

@@ -27,6 +27,7 @@ var _ turn.Emitter = (*Scope)(nil)
 
 // Config is what a run's creator configured, and where the run belongs.
 type Config struct {
+	Owner     string // whose run it is
 	Thread    string
 	Run       string
 	Assistant string

@@ -20,7 +20,7 @@ type chatCmd struct {
 
 // Run prints the answer as it arrives. The answer goes to standard output, everything else to standard error.
 func (c chatCmd) Run(e *env) error {
-	rt, err := tributary.Open(e.ctx, e.config.options())
+	rt, err := e.open(e.config, nil)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ type printer struct {
 	column bool // standard output is inside a line
 }
 
-func (p *printer) print(ctx context.Context, rt *tributary.Runtime, req tributary.Request) error {
+func (p *printer) print(ctx context.Context, rt *runtime, req tributary.Request) error {
 	var end event.RunEnded
 	for env, err := range rt.Stream(ctx, req) {
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/model/registry"
 )
 
 // Config is the configuration file. Everything has a default, so there need not be one.
@@ -38,6 +39,8 @@ type Config struct {
 	RunTimeout time.Duration `yaml:"run_timeout"`
 	// Drain is how long a shutdown waits for runs before it hands them over to the next start.
 	Drain time.Duration `yaml:"drain"`
+	// Models are the models to choose from; the first is the default.
+	Models []registry.Config `yaml:"models"`
 }
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.

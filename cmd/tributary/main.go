@@ -31,6 +31,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the server."`
 	Chat    chatCmd    `cmd:"" help:"Ask a question and watch the answer arrive."`
 	Events  eventsCmd  `cmd:"" help:"Print a run's journal."`
+	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
@@ -46,11 +47,11 @@ func main() {
 	// The first signal asks for an orderly end; the second one kills, as ever.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main without the process.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// command is main without the process.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
 	exit := -1
 	parser, err := kong.New(&c,

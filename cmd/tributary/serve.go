@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 )
@@ -56,9 +55,7 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", config.Addr, err)
 	}
-	opt := config.options()
-	opt.Log = log
-	rt, err := tributary.Open(e.ctx, opt)
+	rt, err := e.open(config, log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -75,7 +72,7 @@ func (c serveCmd) Run(e *env) error {
 
 // serve answers requests until ctx ends. Then: streams are closed, so that their readers reconnect when the next
 // process is up; requests under way are answered; runs finish or are handed over; the folder is closed last.
-func serve(e *env, log *slog.Logger, config Config, listener net.Listener, srv *server.Server, rt *tributary.Runtime) error {
+func serve(e *env, log *slog.Logger, config Config, listener net.Listener, srv *server.Server, rt *runtime) error {
 	h := &http.Server{
 		Handler: srv, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),

@@ -117,7 +117,7 @@ const grace = 50 * time.Millisecond
 func (x *execution) invoke(ctx context.Context, t tool.Tool) (item.ToolResult, error) {
 	ctx = context.WithValue(ctx, executionKey{}, x)
 	c := x.scope.Config()
-	call := tool.Call{ID: x.call.CallID, Arguments: json.RawMessage(x.call.Arguments), Run: c.Run, Thread: c.Thread}
+	call := tool.Call{ID: x.call.CallID, Arguments: json.RawMessage(x.call.Arguments), Run: c.Run, Thread: c.Thread, Owner: c.Owner}
 	if _, sub := t.(*subTool); sub || t == nil {
 		return x.Tools.Invoke(ctx, x.call.Name, call)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -53,11 +55,38 @@ func Resolve(ctx context.Context, store Assistants, who Identity, name string) (
 func (a Assistant) Apply(r *Request) error {
 	r.Assistant, r.Graph = a.ID, a.Graph
 	var err error
+	if r.Inherited, err = inherited(a.Config, r.Config); err != nil {
+		return err
+	}
 	if r.Config, err = under(a.Config, r.Config, "config"); err != nil {
 		return err
 	}
 	r.Context, err = under(a.Context, r.Context, "context")
 	return err
+}
+
+// inherited lists the configurable keys that only the assistant has.
+func inherited(assistant, request json.RawMessage) ([]string, error) {
+	var a, r struct {
+		Configurable map[string]json.RawMessage `json:"configurable"`
+	}
+	if len(assistant) > 0 {
+		if err := json.Unmarshal(assistant, &a); err != nil {
+			return nil, fmt.Errorf("assistant's config: %w", err)
+		}
+	}
+	if len(request) > 0 {
+		if err := json.Unmarshal(request, &r); err != nil {
+			return nil, Invalidf("config", "configurable must be an object")
+		}
+	}
+	var keys []string
+	for _, k := range slices.Sorted(maps.Keys(a.Configurable)) {
+		if _, ok := r.Configurable[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
 }
 
 // under merges two objects; of "configurable" objects the keys are merged too.

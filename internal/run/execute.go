@@ -68,6 +68,7 @@ type execution struct {
 	r      Run
 	rec    *recorder
 	ledger *ledger
+	recall graph.Recall // nil for a first attempt
 	result graph.Result
 }
 
@@ -76,14 +77,17 @@ func (x *execution) replay(ctx context.Context) (seq uint64, err error) {
 	if x.r.Epoch == 1 {
 		return 0, nil // nobody had it before
 	}
-	x.ledger.replay = true
-	defer func() { x.ledger.replay = false }()
+	var events []event.Envelope
 	for env, err := range x.e.opt.Journal.Read(ctx, x.r.ID, 0) {
 		if err != nil {
 			return seq, err
 		}
+		events = append(events, env)
 		x.ledger.apply(env)
 		seq = env.Seq
+	}
+	if len(events) > 0 {
+		x.recall = recollect(events)
 	}
 	return seq, nil
 }
@@ -153,7 +157,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Thread: x.r.Thread, Run: x.r.ID, Context: req.Context,
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
-		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.ledger,
+		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
 		Cache: x.e.states, OmitValues: true,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
@@ -172,7 +176,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 }
 
 func configOf(r Run) (graph.Config, int, error) {
-	c := graph.Config{Assistant: r.Assistant, Metadata: r.Request.Metadata}
+	c := graph.Config{Owner: r.Owner, Assistant: r.Assistant, Metadata: r.Request.Metadata}
 	var w struct {
 		Configurable   json.RawMessage `json:"configurable"`
 		Tags           []string        `json:"tags"`

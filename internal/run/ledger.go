@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -21,10 +20,6 @@ type ledger struct {
 	usage       item.Usage
 	turns       []openTurn // in the order in which they began
 	tasks       []openTask
-
-	// results are the outcomes of tool calls by call id; kept only of earlier attempts.
-	results map[string]toolOutcome
-	replay  bool
 }
 
 type openTurn struct {
@@ -37,25 +32,11 @@ type openTask struct {
 	usage item.Usage
 }
 
-type toolOutcome struct {
-	result item.ToolResult
-	ended  bool
-}
-
-var (
-	_ event.Visitor = (*ledger)(nil)
-	_ graph.Recall  = (*ledger)(nil)
-)
+var _ event.Visitor = (*ledger)(nil)
 
 func (l *ledger) apply(env event.Envelope) {
 	l.env = env
 	_ = event.Visit(env.Event, l) // none of the methods below returns an error
-}
-
-// ToolResult makes the ledger a graph.Recall. The results map does not change once the run goes on.
-func (l *ledger) ToolResult(callID string) (res item.ToolResult, started, ended bool) {
-	o, ok := l.results[callID]
-	return o.result, ok, o.ended
 }
 
 // closing returns the events that end what is open, the last opened first: a turn without an end is void, and a
@@ -169,30 +150,10 @@ func (l *ledger) TaskEnded(event.TaskEnded) error {
 	return nil
 }
 
-func (l *ledger) ItemStarted(e event.ItemStarted) error {
-	if l.replay && e.Type == item.TypeToolResult {
-		if l.results == nil {
-			l.results = map[string]toolOutcome{}
-		}
-		if _, ok := l.results[e.CallID]; !ok {
-			l.results[e.CallID] = toolOutcome{}
-		}
-	}
-	return nil
-}
-
-func (l *ledger) ItemEnded(e event.ItemEnded) error {
-	if r, ok := e.Item.(item.ToolResult); ok && l.replay {
-		if l.results == nil {
-			l.results = map[string]toolOutcome{}
-		}
-		l.results[r.CallID] = toolOutcome{result: r, ended: true}
-	}
-	return nil
-}
-
 // The rest neither opens nor closes anything that a run must not leave open.
 
+func (*ledger) ItemStarted(event.ItemStarted) error         { return nil }
+func (*ledger) ItemEnded(event.ItemEnded) error             { return nil }
 func (*ledger) NodeStarted(event.NodeStarted) error         { return nil }
 func (*ledger) NodeEnded(event.NodeEnded) error             { return nil }
 func (*ledger) InterruptRaised(event.InterruptRaised) error { return nil }

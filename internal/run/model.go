@@ -105,9 +105,12 @@ type Request struct {
 	// Checkpoint is where to start from; empty for the latest.
 	Checkpoint   string          `json:"checkpoint,omitempty"`
 	CheckpointNS string          `json:"checkpoint_ns,omitempty"`
-	Config       json.RawMessage `json:"config,omitempty"`  // an object: configurable, tags, recursion_limit
-	Context      json.RawMessage `json:"context,omitempty"` // an object
-	Metadata     json.RawMessage `json:"metadata,omitempty"`
+	Config       json.RawMessage `json:"config,omitempty"` // an object: configurable, tags, recursion_limit
+	// Inherited are the keys of config.configurable that the assistant set and the request did not: a
+	// mistake in them is not the caller's.
+	Inherited []string        `json:"inherited,omitempty"`
+	Context   json.RawMessage `json:"context,omitempty"` // an object
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
 
 	InterruptBefore []string      `json:"interrupt_before,omitempty"` // nodes, or "*"
 	InterruptAfter  []string      `json:"interrupt_after,omitempty"`

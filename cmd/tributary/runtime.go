@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/docs"
+	"github.com/tributary-ai/tributary/model/registry"
+	"github.com/tributary-ai/tributary/tool"
+	"github.com/tributary-ai/tributary/tool/search"
+)
+
+// runtime is the library with what the commands add to it: models from the configuration, and search in documents.
+type runtime struct {
+	*tributary.Runtime
+	index *search.Index
+}
+
+// open starts a runtime as the configuration wants it.
+func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
+	models, err := registry.New(registry.Options{Models: config.Models})
+	if err != nil {
+		return nil, err
+	}
+	index, err := e.openIndex(config)
+	if err != nil {
+		return nil, err
+	}
+	opt := config.options()
+	opt.Log, opt.Models, opt.Tools = log, chooser{models}, []tool.Tool{index.Tool()}
+	rt, err := tributary.Open(e.ctx, opt)
+	if err != nil {
+		_ = index.Close() // it holds nothing that cannot be built again
+		return nil, err
+	}
+	return &runtime{rt, index}, nil
+}
+
+// Close closes the runtime, then the index that its tools use.
+func (r *runtime) Close(ctx context.Context) error {
+	err := r.Runtime.Close(ctx)
+	if cerr := r.index.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// openIndex indexes the documents, with a progress line for people who wait.
+func (e *env) openIndex(config Config) (*search.Index, error) {
+	if err := os.MkdirAll(config.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	opt := search.Options{Path: filepath.Join(config.Data, "search.db"), Sources: []search.Source{{Label: "tributary", FS: docs.FS}}}
+	if len(config.Docs) > 0 {
+		opt.Sources = nil
+		for _, dir := range config.Docs {
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				return nil, fmt.Errorf("documents: %w", err)
+			}
+			opt.Sources = append(opt.Sources, search.Source{Label: filepath.Base(dir), FS: root.FS()})
+		}
+	}
+	bar := &progress{out: e.stderr}
+	opt.Progress = bar.show
+	index, err := search.Open(e.ctx, opt)
+	bar.done()
+	if err != nil {
+		return nil, fmt.Errorf("index documents: %w", err)
+	}
+	return index, nil
+}
+
+// progress draws a line that is drawn over; for a few files it draws nothing.
+type progress struct {
+	out interface{ Write([]byte) (int, error) }
+	any bool
+}
+
+func (p *progress) show(s search.Progress) {
+	if s.Total < 50 {
+		return
+	}
+	p.any = true
+	const width = 30
+	n := width * s.Done / s.Total
+	fmt.Fprintf(p.out, "\rindexing documents [%s%s] %d/%d", strings.Repeat("#", n), strings.Repeat(".", width-n), s.Done, s.Total)
+}
+
+func (p *progress) done() {
+	if p.any {
+		fmt.Fprintln(p.out)
+	}
+}

@@ -1,0 +1,111 @@
+package run
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/transcript"
+	"github.com/tributary-ai/tributary/item"
+)
+
+// recollection is what the journal knows of the attempts before this one, for nodes that must not do again what
+// was done: a [graph.Recall] that also remembers turns, results in order, and how sub-agents ended. It does not
+// change once the attempt has begun, so that any number of nodes may ask it.
+type recollection struct {
+	results map[string]toolOutcome // by call id
+	order   []item.ToolResult      // as they were recorded
+	turns   map[string]recalledTurn
+	tasks   map[string]event.TaskEnded
+	usage   map[string]item.Usage
+}
+
+type toolOutcome struct {
+	result item.ToolResult
+	ended  bool
+}
+
+// recalledTurn is what became of the turns of one node execution.
+type recalledTurn struct {
+	message item.Message
+	ended   bool
+	voided  string // the last one that was voided, if none ended
+}
+
+var (
+	_ graph.Recall      = (*recollection)(nil)
+	_ graph.UsageRecall = (*recollection)(nil)
+)
+
+// recollect folds a journal.
+func recollect(journal []event.Envelope) *recollection {
+	r := &recollection{
+		results: map[string]toolOutcome{}, turns: map[string]recalledTurn{}, tasks: map[string]event.TaskEnded{}, usage: map[string]item.Usage{},
+	}
+	var fold transcript.Fold
+	executions := map[string]string{} // by turn
+	var ended []string
+	for i := range journal {
+		env := &journal[i]
+		// A broken law is told by whoever checks for it; what can be made sense of is recalled.
+		_ = fold.Apply(env)
+		switch e := env.Event.(type) {
+		case event.ItemStarted:
+			if _, known := r.results[e.CallID]; e.Type == item.TypeToolResult && !known {
+				r.results[e.CallID] = toolOutcome{}
+			}
+		case event.ItemEnded:
+			if res, ok := e.Item.(item.ToolResult); ok {
+				r.results[res.CallID] = toolOutcome{result: res, ended: true}
+				r.order = append(r.order, res)
+			}
+		case event.TurnStarted:
+			executions[e.Turn] = e.Execution
+		case event.TurnEnded:
+			ended = append(ended, e.Turn)
+		case event.TurnVoided:
+			r.turns[executions[e.Turn]] = recalledTurn{voided: e.Turn}
+		case event.TaskEnded:
+			r.tasks[env.Task] = e
+		}
+	}
+	for _, open := range fold.OpenTurns() { // they are voided as this attempt begins
+		r.turns[open.Execution] = recalledTurn{voided: open.Turn}
+	}
+	for _, task := range append([]string{""}, fold.TaskIDs()...) {
+		if t, ok := fold.Task(task); ok {
+			r.usage[task] = t.Usage
+		}
+		for _, m := range fold.Messages(task) {
+			if execution, ok := executions[m.ID]; ok && slices.Contains(ended, m.ID) {
+				r.turns[execution] = recalledTurn{message: m, ended: true}
+			}
+		}
+	}
+	return r
+}
+
+// ToolResult returns the recorded outcome of a call.
+func (r *recollection) ToolResult(callID string) (res item.ToolResult, started, ended bool) {
+	o, ok := r.results[callID]
+	return o.result, ok, o.ended
+}
+
+// ToolResults yields all recorded results in the order of the journal.
+func (r *recollection) ToolResults() iter.Seq[item.ToolResult] { return slices.Values(r.order) }
+
+// Turn returns the message of the turn that an execution had ended, or else its last voided turn.
+func (r *recollection) Turn(execution string) (msg item.Message, ended bool, voided string) {
+	t := r.turns[execution]
+	return t.message, t.ended, t.voided
+}
+
+// EndedTask returns how a sub-agent ended.
+func (r *recollection) EndedTask(task string) (event.TaskEnded, bool) {
+	e, ok := r.tasks[task]
+	return e, ok
+}
+
+// TaskUsage is what a sub-agent had spent.
+func (r *recollection) TaskUsage(task string) item.Usage { return r.usage[task] }
