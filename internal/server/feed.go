@@ -120,7 +120,8 @@ func (f *feed) after(ctx context.Context, n int) (data []byte, next int, bell <-
 	if n < f.first {
 		return nil, n, nil, true, nil
 	}
-	if n >= f.end() && f.err == nil {
+	// More than once for a reader that caught up for itself and is ahead of a feed that has just begun.
+	for n >= f.end() && f.err == nil && bell == nil {
 		if bell, err = f.pump(ctx); err != nil {
 			return nil, n, nil, false, err
 		}
