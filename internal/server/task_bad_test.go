@@ -59,6 +59,8 @@ func TestBadTaskRequestsChangeNothing(t *testing.T) {
 		{"POST", "/tasks", `{"input":"hi","stream":"yes"}`, 422, "stream", nil},
 		{"POST", "/tasks", `{"input":"hi","model":{}}`, 422, "model", nil},
 		{"POST", "/tasks", `{"input":"hi","model":"a","configurable":{"model":"b"}}`, 422, "model", nil},
+		{"POST", "/tasks", `{"input":"hi","model":"unheard-of"}`, 422, "model", nil},
+		{"POST", "/tasks", `{"input":"hi","configurable":{"model_name":"unheard-of"}}`, 422, "configurable.model_name", nil},
 		{"POST", "/tasks", `{"input":"hi","configurable":[]}`, 422, "configurable", nil},
 		{"POST", "/tasks", `{"input":"hi","context":1}`, 422, "context", nil},
 		{"POST", "/tasks", `{"input":"hi","metadata":"x"}`, 422, "metadata", nil},

@@ -107,7 +107,7 @@ func (s *Server) startTask(ctx context.Context, who run.Identity, req *taskReque
 	}
 	g, err := s.opt.Graphs.Graph(ctx, rr.Graph, rr)
 	if err != nil {
-		return run.Run{}, err
+		return run.Run{}, inTaskWords(err, req)
 	}
 	if rr.Input, err = taskInput(g, req.Input); err != nil {
 		return run.Run{}, err
@@ -120,6 +120,19 @@ func (s *Server) startTask(ctx context.Context, who run.Identity, req *taskReque
 		}
 	}
 	return s.opt.Engine.Start(ctx, who, thread, rr)
+}
+
+// inTaskWords gives a setting that the graph refuses the name that it has in this protocol.
+func inTaskWords(err error, req *taskRequest) error {
+	var invalid *run.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	field := strings.TrimPrefix(invalid.Field, "config.")
+	if req.Model != "" && strings.HasPrefix(field, "configurable.model") {
+		field = "model"
+	}
+	return &run.InvalidError{Field: field, Reason: invalid.Reason}
 }
 
 // taskThread is the thread that the request wants: that of the task before, one by name, or a new one.

@@ -49,7 +49,10 @@ func (g taskGraphs) Names() (names []string) {
 	return names
 }
 
-func (g taskGraphs) Graph(_ context.Context, name string, _ run.Request) (*graph.Graph, error) {
+func (g taskGraphs) Graph(_ context.Context, name string, r run.Request) (*graph.Graph, error) {
+	if strings.Contains(string(r.Config), `"unheard-of"`) {
+		return nil, run.Invalidf("config.configurable.model_name", "there is no model %q", "unheard-of")
+	}
 	if g[name] == nil {
 		return nil, run.ErrNotFound
 	}
