@@ -3,16 +3,20 @@ package story
 import (
 	"strconv"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/internal/wire/langgraph"
+	"github.com/tributary-ai/tributary/internal/wire/protocol2"
 	"github.com/tributary-ai/tributary/internal/wire/task"
 )
 
 // Dialect is a projection that has a section in the files.
 type Dialect struct {
 	Name string
-	New  func(rec *Recording, run string) wire.Projector
+	// Thread says that a stream tells of the whole thread, run after run, and not of one run.
+	Thread bool
+	New    func(rec *Recording, run string) wire.Projector
 	// After says, by a dialect's own reading of cursors, which frames a reader has not seen that names the last it saw.
 	After func(cursor string) (drop func([]wire.Frame) []wire.Frame, err error)
 }
@@ -23,7 +27,7 @@ func Dialects() []Dialect {
 	for _, mode := range Modes {
 		all = append(all, LangGraph("langgraph "+mode, true, mode))
 	}
-	return all
+	return append(all, Protocol2("protocol2", Channels...))
 }
 
 // Modes are LangGraph's stream modes.
@@ -50,6 +54,36 @@ func LangGraph(name string, subgraphs bool, modes ...string) Dialect {
 	}
 }
 
+// Channels are those of the thread-centric protocol.
+var Channels = []string{"values", "updates", "messages", "tools", "lifecycle", "input", "checkpoints", "tasks", "custom"}
+
+// Protocol2 is the dialect of a thread's stream with some channels.
+func Protocol2(name string, channels ...string) Dialect {
+	return Dialect{
+		Name: name, Thread: true, After: afterNumber,
+		New: func(rec *Recording, _ string) wire.Projector {
+			f := &protocol2.Filter{Channels: channels}
+			return &channel{protocol2.New(protocol2.Options{States: threadStates{rec}, Only: f}), f}
+		},
+	}
+}
+
+// channel passes on what a filter wants.
+type channel struct {
+	*protocol2.Projector
+	filter *protocol2.Filter
+}
+
+func (c *channel) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame, error) {
+	events, err := c.Events(nil, env)
+	for i := range events {
+		if c.filter.Match(&events[i]) {
+			dst = append(dst, events[i].Frame)
+		}
+	}
+	return dst, err
+}
+
 // afterNumber reads cursors that count frames.
 func afterNumber(cursor string) (func([]wire.Frame) []wire.Frame, error) {
 	last, err := strconv.ParseUint(cursor, 10, 64)
@@ -66,7 +100,19 @@ func afterNumber(cursor string) (func([]wire.Frame) []wire.Frame, error) {
 	}, nil
 }
 
-// Project returns the frames of each event of a run.
+// Streams are what the dialect tells of a thread: each run, or all of them as one.
+func (d Dialect) Streams(rec *Recording) []Run {
+	if !d.Thread {
+		return rec.Runs
+	}
+	var whole Run
+	for _, r := range rec.Runs {
+		whole.Events = append(whole.Events, r.Events...)
+	}
+	return []Run{whole}
+}
+
+// Project returns the frames of each event of a stream.
 func (d Dialect) Project(rec *Recording, r Run) ([][]wire.Frame, error) {
 	p := d.New(rec, r.ID)
 	out := make([][]wire.Frame, len(r.Events))

@@ -24,8 +24,8 @@
 //	task, …      a frame of that dialect: its id, its name if it has one, its data
 //	task.final   the folded object
 //
-// The dialects' sections of a second and third run say which: "task run-2". Frames of LangGraph's modes are those of a
-// stream with subgraphs. To write the files anew, after a change that is meant:
+// The dialects' sections of a second and third run say which: "task run-2"; protocol2 tells of the whole thread. Frames
+// of LangGraph's modes are those of a stream with subgraphs. To write the files anew, after a change that is meant:
 //
 //	go test ./internal/story -update
 package story

@@ -118,12 +118,12 @@ func write(prose string, rec *Recording) (*txtar.Archive, error) {
 // projected makes the sections of the dialects.
 func projected(rec *Recording) ([]txtar.File, error) {
 	var out []txtar.File
-	for i, r := range rec.Runs {
-		suffix := ""
-		if i > 0 {
-			suffix = " " + r.ID
-		}
-		for _, d := range Dialects() {
+	for _, d := range Dialects() {
+		for i, r := range d.Streams(rec) {
+			suffix := ""
+			if i > 0 {
+				suffix = " " + r.ID
+			}
 			frames, err := d.Project(rec, r)
 			if err != nil {
 				return nil, fmt.Errorf("%s of %s: %w", d.Name, r.ID, err)

@@ -12,7 +12,9 @@ import (
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/internal/wire/langgraph"
+	"github.com/tributary-ai/tributary/internal/wire/protocol2"
 )
 
 // Story is a thread's life, told by running it.
@@ -22,6 +24,8 @@ type Story struct {
 	Happens func(w *World)
 	// Fair says that races which no gate can reach came out as told; nil if there are none.
 	Fair func(events []event.Envelope) bool
+	// Faults are the laws that the program breaks in this story, until it is mended.
+	Faults []transcript.Law
 	// Edit changes the recorded events of a run, for what this version of the program cannot be made to write.
 	Edit func(events []event.Envelope) []event.Envelope
 }
@@ -109,13 +113,7 @@ func (w *World) look(rec *Recording) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			base := ""
-			for _, snap := range list { // the newest first
-				if base == "" && snap.Run != r.id && snap.ID < firstCheckpoint(rec.Runs[i].Events) {
-					base = snap.ID
-				}
-			}
-			if base != "" && (ns != "" || len(r.req.Input) == 0) {
+			if base := w.base(list, i); base != "" && (ns != "" || len(r.req.Input) == 0) {
 				rec.Bases = append(rec.Bases, Base{r.id, ns, base})
 			}
 			for _, snap := range slices.Backward(list) {
@@ -140,14 +138,14 @@ func spaces(events []event.Envelope) []string {
 	return out
 }
 
-// firstCheckpoint is the first that a run saved, in whichever namespace; a run that saved none began after all there are.
-func firstCheckpoint(events []event.Envelope) string {
-	for _, env := range events {
-		if e, ok := env.Event.(event.CheckpointSaved); ok {
-			return e.ID
+// base is the newest checkpoint that was there before the i-th run began, of a list that has the newest first.
+func (w *World) base(list []*graph.Snapshot, i int) string {
+	for _, snap := range list {
+		if !slices.ContainsFunc(w.told[i:], func(r told) bool { return r.id == snap.Run }) {
+			return snap.ID
 		}
 	}
-	return "\xff"
+	return ""
 }
 
 // stateOf writes a snapshot's fields in the order of its graph. Graph is nil for a sub-agent's.
@@ -211,5 +209,15 @@ func (s states) Base(ns string) (string, error) {
 	}
 	return "", nil
 }
+
+// threadStates are the same look-ups for the protocol that tells of whole threads.
+type threadStates struct{ rec *Recording }
+
+func (s threadStates) State(ns, id string) (protocol2.State, error) {
+	st, err := states{s.rec, ""}.State(ns, id)
+	return protocol2.State{ID: st.ID, Parent: st.Parent, Step: st.Step, Source: st.Source, Values: st.Values}, err
+}
+
+func (s threadStates) Base(run, ns string) (string, error) { return states{s.rec, run}.Base(ns) }
 
 func containsBytes(data []byte, s string) bool { return bytes.Contains(data, []byte(s)) }

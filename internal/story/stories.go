@@ -4,6 +4,6 @@ package story
 var All = []Story{
 	hello, conversation, toolCall, parallelTools, reasoning, images, webCitations,
 	interruptAndResume, parallelInterrupts, breakpoint,
-	errorMidStream, retryWithReset, warning, panicking, cancel, crash,
+	errorMidStream, retryWithReset, warning, panicking, cancel, crash, crashInSubAgent,
 	customEvents, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
 }

@@ -129,12 +129,7 @@ streamed and answers anew. Nothing that a reader saw is taken back, and the numb
 			return "paid", nil
 		})
 		begin := func(answer scripted.Script) {
-			w.agent(agent.Options{Tools: tools(pay), Model: scripted.New(func(req model.Request) scripted.Script {
-				if last := req.Messages[len(req.Messages)-1]; last.Role == item.Tool {
-					return answer
-				}
-				return scripted.Call("call_1", "pay", `{}`)
-			})})
+			w.agent(agent.Options{Tools: tools(pay), Model: afterResult(scripted.Call("call_1", "pay", `{}`), answer)})
 		}
 		begin(scripted.Stall())
 		w.store.dieAt(func(line string) bool {
@@ -155,4 +150,41 @@ streamed and answers anew. Nothing that a reader saw is taken back, and the numb
 			w.t.Fatalf("the bill was paid %d times", n)
 		}
 	},
+}
+
+var crashInSubAgent = Story{
+	Name: "crash-in-sub-agent",
+	Tells: `The process dies while a sub-agent is answering; the next one goes on inside of the sub-agent.
+
+The child task is not begun again: it goes on from its own checkpoint, with the passages that it had found and their
+numbers, and only the answer that was cut off is given anew. Its usage is that of all its turns, before and after.
+`,
+	Happens: func(w *World) {
+		begin := func(answer scripted.Script) {
+			helper := agent.Sub{Name: "helper", Description: "Looks things up.", Options: agent.Options{
+				Tools: tools(library()), Model: afterResult(scripted.Call("", "search", `{"query":"otters"}`), answer),
+			}}
+			w.agent(agent.Options{Subs: []agent.Sub{helper}, Model: afterResult(
+				scripted.Call("call_1", "helper", `{"prompt":"Who holds hands?"}`), scripted.Words("Otters [^1]."),
+			)})
+		}
+		begin(scripted.Words("It is ot").Do(w.gate(said(" ot"))).Do(func(context.Context) error {
+			w.store.die()
+			return nil
+		}).Words("ters.").Stall())
+		id := w.start(w.saying("Who holds hands?"))
+		<-w.store.dead
+		begin(scripted.Words("Otters do [^1]."))
+		w.wait(id, run.Success)
+	},
+}
+
+// afterResult is a model that says one thing at first, and another once it has the result of a tool.
+func afterResult(first, then scripted.Script) *scripted.Model {
+	return scripted.New(func(req model.Request) scripted.Script {
+		if req.Messages[len(req.Messages)-1].Role == item.Tool {
+			return then
+		}
+		return first
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/agent"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -18,20 +19,25 @@ var teamAndPlan = Story{
 	Tells: `A team of two experts works by a plan; one of them has to try twice.
 
 The experts are child tasks that no tool call contains. Ben begins while Ada is speaking, fails, is begun again as a
-second attempt, which voids all of the first, and is done before Ada goes on. The plan is told whole whenever it
-changes. The team is dissolved before the run ends.
+second attempt, which voids all of the first, and is done before Ada goes on. What the first attempt had cost counts
+for the run all the same. The plan is told whole whenever it changes. The team is dissolved before the run ends.
 `,
 	Happens: func(w *World) {
 		team := &team{w: w, experts: map[string]*graph.Graph{
 			"ada": expert("Ada", scripted.Always(scripted.Words("Rivers").Do(w.gate(ended("expert", "ben"))).Words(" rise."))),
-			"ben": expert("Ben", scripted.Sequence(scripted.Words("Hm").Fail(errKey), scripted.Words("Seas fall."))),
+			"ben": expert("Ben", scripted.Sequence(
+				scripted.Words("Hm").Usage(item.Usage{InputTokens: 4, OutputTokens: 1}).Fail(errKey),
+				scripted.Words("Seas fall."),
+			)),
 		}}
 		w.serve(graph.New("team", messages, votes).
 			Node("lead", team.lead).Node("expert", team.expert).Node("report", team.report).
 			Edge(graph.Start, "lead").Edge("expert", "report").Edge("report", graph.End))
 		w.ask("What does water do?", run.Success)
 	},
-	Edit: uncalled,
+	// The end of Ben's second attempt leaves out what the first had cost; the run's end does not.
+	Faults: []transcript.Law{transcript.CountedOnce},
+	Edit:   uncalled,
 }
 
 // uncalled takes the call out of the beginnings of the experts' tasks: nobody called them. The graph runtime cannot say so
