@@ -117,8 +117,9 @@ type arguments struct {
 
 // Tool is the index as a tool named "search".
 //
-// Its result has one block for each passage in both views, in the same order. A passage's blocks have a Name
-// and a URL; the single block that says that nothing was found has neither, and is not worth citing.
+// Its result has one block for each passage in both views, paired by a number of their own (Ref), which whoever
+// keeps the run's references replaces. The single block that says that nothing was found has none: it is not
+// worth citing.
 func (ix *Index) Tool() tool.Tool {
 	return tool.Repeatable(tool.Func("search",
 		"Searches the local documents by words and returns the passages that match best, with title, path and text. Quote them and cite each with its number.",
@@ -139,8 +140,8 @@ func result(query string, found []Passage) item.ToolResult {
 		return tool.Text(fmt.Sprintf("No passage of the documents matches %q. Try other or fewer words.", query))
 	}
 	var res item.ToolResult
-	for _, p := range found {
-		b := item.Block{Type: item.TextBlock, Text: p.Text, Name: p.Title + " — " + p.Location(), URL: p.Location()}
+	for i, p := range found {
+		b := item.Block{Type: item.TextBlock, Ref: i + 1, Text: p.Text, Name: p.Title + " — " + p.Location(), URL: p.Location()}
 		res.Blocks = append(res.Blocks, b)
 		// Providers are sent the text alone, so the model's view says in it where the passage stands.
 		b.Text = fmt.Sprintf("Source: %s (%s, line %d)\n\n%s", p.Heading(), p.Location(), p.Line, p.Text)

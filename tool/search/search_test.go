@@ -384,7 +384,7 @@ func TestTheTool(t *testing.T) {
 		if !strings.HasSuffix(model.Text, "\n\n"+person.Text) || !strings.HasPrefix(model.Text, "Source: ") || !strings.Contains(model.Text, person.URL) {
 			t.Errorf("views of passage %d differ: %q and %q", i, model.Text, person.Text)
 		}
-		if person.Ref != 0 || model.Ref != 0 || person.Name == "" || !strings.HasPrefix(person.URL, "docs/") {
+		if person.Ref != i+1 || model.Ref != i+1 || person.Name == "" || !strings.HasPrefix(person.URL, "docs/") {
 			t.Errorf("block %+v", person)
 		}
 	}
