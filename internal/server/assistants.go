@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -335,6 +333,3 @@ func (s *Server) setLatestAssistant(w http.ResponseWriter, r *http.Request, who 
 	s.answer(w, http.StatusOK, assistantJSON(a))
 	return nil
 }
-
-// isUUID reports that a name is an id and not a graph's.
-func isUUID(s string) bool { return uuid.Validate(s) == nil }

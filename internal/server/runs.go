@@ -98,12 +98,17 @@ func combine(known object, raw json.RawMessage) object {
 // create makes a run as a request says: on the thread that the path names, or on one of its own.
 func (s *Server) create(r *http.Request, who run.Identity, b *runBody, streamed bool) (run.Run, wireWords, error) {
 	thread, stateless := r.PathValue("thread_id"), r.PathValue("thread_id") == ""
-	var err error
 	if stateless {
-		thread = newID()
-	} else if thread, err = parseID("thread_id", thread); err != nil {
+		return s.createOn(r, who, b, newID(), true, streamed)
+	}
+	thread, err := parseID("thread_id", thread)
+	if err != nil {
 		return run.Run{}, wireWords{}, err
 	}
+	return s.createOn(r, who, b, thread, false, streamed)
+}
+
+func (s *Server) createOn(r *http.Request, who run.Identity, b *runBody, thread string, stateless, streamed bool) (run.Run, wireWords, error) {
 	req, words, err := s.request(r, who, b, thread)
 	if err != nil {
 		return run.Run{}, words, err
@@ -116,6 +121,7 @@ func (s *Server) create(r *http.Request, who run.Identity, b *runBody, streamed 
 		return run.Run{}, words, err
 	}
 	rn, err := s.opt.Engine.Start(r.Context(), who, thread, req)
+	s.bells.ring(thread)
 	if errors.Is(err, run.ErrBusy) {
 		return rn, words, &statusError{http.StatusUnprocessableEntity, "multitask_strategy",
 			"Thread is already running a task. Wait for it to finish or choose a different multitask strategy."}

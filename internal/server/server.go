@@ -66,6 +66,9 @@ type Server struct {
 	log     *slog.Logger
 	mux     *http.ServeMux
 	feeds   *feeds
+	bells   bells
+	gaps    gaps
+	counts  counts
 	started time.Time
 	closing chan struct{}
 
@@ -105,6 +108,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /ok", func(w http.ResponseWriter, _ *http.Request) { s.answer(w, http.StatusOK, map[string]bool{"ok": true}) })
 	s.mux.HandleFunc("GET /info", s.info)
 	s.langgraphRoutes()
+	s.protocol2Routes()
 	s.taskRoutes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, failure(http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path))

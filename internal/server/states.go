@@ -77,10 +77,7 @@ func (st *states) Base(ns string) (string, error) {
 	}
 	rn, err := st.s.opt.Store.Run(ctx, run.Identity{Owner: st.run.Owner}, st.run.ID)
 	if err != nil {
-		if errors.Is(err, run.ErrNotFound) {
-			err = fmt.Errorf("run %s is gone: %w", st.run.ID, graph.ErrNoCheckpoint)
-		}
-		return "", err
+		return "", goneIfMissing(err)
 	}
 	// Only one run at a time writes to a thread, so everything from before this one began is older than it.
 	before := idAt(rn.StartedAt.Add(time.Millisecond))
@@ -99,6 +96,14 @@ func (st *states) Base(ns string) (string, error) {
 			return "", nil
 		}
 	}
+}
+
+// goneIfMissing tells that a run whose events are being read was removed meanwhile.
+func goneIfMissing(err error) error {
+	if errors.Is(err, run.ErrNotFound) {
+		return fmt.Errorf("%w: %w", graph.ErrNoCheckpoint, err)
+	}
+	return err
 }
 
 // idAt is an id after all that were made before a time.
