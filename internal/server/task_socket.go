@@ -18,7 +18,7 @@ import (
 //
 //	1000  the task has ended, and every event was sent
 //	1001  the server is closing; connect again with after=
-//	1008  the client sent a message, which nobody reads
+//	1008  the client sent a message, which nobody reads, or may no longer read
 //	1011  the stream cannot be continued; connect again with after=
 //
 // A client that does not take its messages, or answers no pings, is dropped without a word.
@@ -45,20 +45,22 @@ func (s *Server) taskSocket(w http.ResponseWriter, r *http.Request, who run.Iden
 	if err != nil {
 		return nil // it has been answered
 	}
-	sock := &socket{conn: conn, server: s, rd: rd, bell: bell}
+	sock := &socket{conn: conn, server: s, request: r, rd: rd, bell: bell, asked: time.Now()}
 	sock.serve(r.Context(), data, first)
 	return nil
 }
 
 // socket is one reader behind a WebSocket.
 type socket struct {
-	conn   *websocket.Conn
-	server *Server
-	rd     *reader
-	bell   <-chan struct{}
-	talks  chan struct{} // closed when the client sends a message
-	timer  *time.Timer
-	wrote  time.Time
+	conn    *websocket.Conn
+	server  *Server
+	request *http.Request // who asked
+	rd      *reader
+	bell    <-chan struct{}
+	talks   chan struct{} // closed when the client sends a message
+	timer   *time.Timer
+	wrote   time.Time
+	asked   time.Time // when the client was last known to have the right to read
 }
 
 func (k *socket) serve(ctx context.Context, data []byte, err error) {
@@ -130,6 +132,13 @@ func (k *socket) wait(ctx context.Context) bool {
 				return false
 			}
 			k.timer.Reset(min(lookEvery, s.opt.Heartbeat))
+			if now.Sub(k.asked) >= askAgain {
+				k.asked = now
+				if _, err := s.opt.Identify(k.request); err != nil {
+					_ = k.conn.Close(websocket.StatusPolicyViolation, "you may no longer read this")
+					return false
+				}
+			}
 			if k.rd.look(now) {
 				return true
 			}
