@@ -5,20 +5,17 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/tiktoken-go/tokenizer"
+	"github.com/tiktoken-go/tokenizer/codec"
 )
 
 // vocabulary is loaded once, by the first call that needs it: it takes some 20 ms and several megabytes that
-// a server with a real provider never has to spend.
-var vocabulary = sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.O200kBase) })
+// a server with a real provider never has to spend. It is named directly, and not through the library's own
+// table of vocabularies, because that would link all of them: 20 MB more of binary.
+var vocabulary = sync.OnceValue(codec.NewO200kBase)
 
 // encode cuts text into the tokens of the vocabulary. Joined, they are the text.
 func encode(text string) ([]string, error) {
-	codec, err := vocabulary()
-	if err != nil {
-		return nil, err
-	}
-	_, tokens, err := codec.Encode(text)
+	_, tokens, err := vocabulary().Encode(text)
 	return tokens, err
 }
 
@@ -50,9 +47,5 @@ func pieces(text string) ([]string, error) {
 
 // Tokens counts the tokens of a text. For text beyond any sensible size, use an estimate instead.
 func Tokens(text string) (int, error) {
-	codec, err := vocabulary()
-	if err != nil {
-		return 0, err
-	}
-	return codec.Count(text)
+	return vocabulary().Count(text)
 }
