@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,6 +162,9 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 
 // Start creates a run on a thread. When it returns, the run will end, whatever happens.
 func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Request) (Run, error) {
+	if err := ValidID("thread_id", thread); err != nil {
+		return Run{}, err
+	}
 	if err := req.validate(); err != nil {
 		return Run{}, err
 	}
@@ -198,6 +202,20 @@ func actionOf(s Strategy) Action {
 		return RollbackRun
 	}
 	return StopRun
+}
+
+// ValidID refuses ids that could not stand in a path or a log line as they are.
+func ValidID(field, id string) error {
+	const most = 128
+	if id == "" || len(id) > most {
+		return Invalidf(field, "must have 1 to %d characters", most)
+	}
+	for _, c := range id {
+		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:", c) {
+			return Invalidf(field, "may have letters, digits, and -_.: only")
+		}
+	}
+	return nil
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
