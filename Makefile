@@ -3,11 +3,12 @@
 PKG   ?= ./...
 BENCH ?= .
 COUNT ?= 1
+VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 
 .PHONY: build test lint fuzz bench docs clean
 
 build: ## bin/tributary, a single static binary
-	CGO_ENABLED=0 go build -trimpath -o bin/tributary ./cmd/tributary
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/tributary ./cmd/tributary
 
 test: ## everything that must hold before a change is merged
 	@scripts/test
