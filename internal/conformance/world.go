@@ -20,6 +20,9 @@ import (
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 )
 
+// webhookSecret signs webhooks; it is known to everybody, as this server has no secrets.
+const webhookSecret = "conformance"
+
 type options struct {
 	likeJS   bool
 	log      *slog.Logger
@@ -32,6 +35,8 @@ type world struct {
 	db      *sqlite.DB
 	journal *journal.Journal
 	engine  *run.Engine
+	crons   *run.Scheduler
+	hooks   *server.Webhooks
 	server  *server.Server
 	mux     *http.ServeMux
 }
@@ -58,18 +63,25 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 		return nil, err
 	}
 	w.journal = journal.Open(w.db, journal.Options{})
+	w.hooks, err = server.NewWebhooks(server.WebhookOptions{Secret: []byte(webhookSecret), Checkpoints: w.db, Graphs: lib, AllowPrivate: true, Log: opt.log})
+	if err != nil {
+		return nil, err
+	}
 	w.engine, err = run.Open(ctx, run.Options{
 		Store: w.db, Journal: w.journal, Checkpoints: w.db, Node: w.db.Node(), Log: opt.log,
 		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
 			return lib.Graph(ctx, r.Request.Graph, r.Request)
 		},
 		Memory: func(who run.Identity) graph.Store { return memory{w.db, who} },
+		Ended:  w.hooks.Ended,
 	})
 	if err != nil {
 		return nil, err
 	}
+	w.crons = run.OpenScheduler(w.engine, w.db, opt.log)
 	w.server, err = server.New(server.Options{
 		Engine: w.engine, Journal: w.journal, Store: w.db, Graphs: lib, Identify: opt.identify,
+		Scheduler: w.crons, Webhooks: w.hooks,
 		Origins: []string{"*"}, Version: "conformance", LikeJS: opt.likeJS, Log: opt.log,
 	})
 	if err != nil {
@@ -86,8 +98,14 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.mux.Serve
 // close lets runs end until ctx does, and removes the folder.
 func (w *world) close(ctx context.Context) error {
 	var errs []error
+	if w.crons != nil {
+		w.crons.Close()
+	}
 	if w.engine != nil {
 		errs = append(errs, w.engine.Close(ctx))
+	}
+	if w.hooks != nil {
+		w.hooks.Close()
 	}
 	if w.journal != nil {
 		w.journal.Close()

@@ -22,24 +22,30 @@ const (
 // decode reads a JSON body into v. It refuses what could hurt later: too much, too deep, text that cannot
 // be stored. An empty body reads as an empty object.
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
+	_, err := decodeRaw(w, r, v)
+	return err
+}
+
+// decodeRaw is decode for those who also want what was sent.
+func decodeRaw(w http.ResponseWriter, r *http.Request, v any) (json.RawMessage, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
-			return failure(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", maxBody))
+			return nil, &statusError{http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("body: is larger than %d bytes", maxBody)}
 		}
-		return failure(http.StatusBadRequest, "the body could not be read")
+		return nil, failure(http.StatusBadRequest, "the body could not be read")
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}")
 	}
 	if err := checkJSON(body); err != nil {
-		return err
+		return nil, err
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		return jsonProblem(err)
+		return nil, jsonProblem(err)
 	}
-	return nil
+	return body, nil
 }
 
 // jsonProblem says which field has the wrong type, in words of JSON and not of Go.
@@ -50,13 +56,21 @@ func jsonProblem(err error) error {
 	case errors.As(err, &invalid):
 		return err
 	case errors.As(err, &wrong):
-		field := wrong.Field
+		field := outsideName(wrong.Field)
 		if field == "" {
 			field = "body"
 		}
 		return &statusError{http.StatusUnprocessableEntity, field, fmt.Sprintf("%s: got a %s where something else is expected", field, wrong.Value)}
 	}
 	return &statusError{http.StatusUnprocessableEntity, "body", "body: " + err.Error()}
+}
+
+// outsideName drops the names of our own embedded structs, which are no members of what was sent.
+func outsideName(field string) string {
+	for _, own := range []string{"page.", "runBody.", "itemName.", "answerTo."} {
+		field = strings.TrimPrefix(field, own)
+	}
+	return field
 }
 
 // checkJSON walks the text once, before anything is built from it.

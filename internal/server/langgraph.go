@@ -60,6 +60,14 @@ func (s *Server) langgraphRoutes() {
 	s.handle("GET /runs/{run_id}/stream", s.joinStream)
 	s.handle("POST /runs/{run_id}/cancel", s.cancelRun)
 
+	s.handle("POST /runs/crons", s.createCron)
+	s.handle("POST /threads/{thread_id}/runs/crons", s.createCron)
+	s.handle("POST /runs/crons/search", s.searchCrons)
+	s.handle("POST /runs/crons/count", s.countCrons)
+	s.handle("GET /runs/crons/{cron_id}", s.getCron)
+	s.handle("PATCH /runs/crons/{cron_id}", s.patchCron)
+	s.handle("DELETE /runs/crons/{cron_id}", s.deleteCron)
+
 	s.handle("PUT /store/items", s.putItem)
 	s.handle("GET /store/items", s.getItem)
 	s.handle("DELETE /store/items", s.deleteItem)

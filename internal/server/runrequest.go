@@ -63,7 +63,19 @@ const maxDelay = 366 * 24 * time.Hour
 
 // request checks a body and turns it into the engine's words. Nothing is stored before all is checked.
 func (s *Server) request(r *http.Request, who run.Identity, b *runBody, thread string) (run.Request, wireWords, error) {
-	req := run.Request{Input: b.Input, Command: b.Command, Config: b.Config, Context: b.Context, Webhook: b.Webhook}
+	req, words, err := s.prepare(r, who, b, thread)
+	if err != nil {
+		return req, words, err
+	}
+	if req.Config, err = withHeaders(req.Config, r.Header); err != nil {
+		return req, words, err
+	}
+	return req, words, s.fromAssistant(r, who, b, &req)
+}
+
+// prepare is request without the assistant's settings and the caller's headers.
+func (s *Server) prepare(r *http.Request, who run.Identity, b *runBody, thread string) (run.Request, wireWords, error) {
+	req := run.Request{Assistant: b.AssistantID, Input: b.Input, Command: b.Command, Config: b.Config, Context: b.Context, Webhook: b.Webhook}
 	words := wireWords{
 		StreamMode: b.StreamMode, StreamSubgraphs: b.StreamSubgraphs, StreamResumable: b.StreamResumable, FeedbackKeys: b.FeedbackKeys,
 	}
@@ -99,9 +111,6 @@ func (s *Server) request(r *http.Request, who run.Identity, b *runBody, thread s
 	}
 	req.Delay = time.Duration(b.AfterSeconds * float64(time.Second))
 	if err := s.startFrom(r, who, b, thread, &req); err != nil {
-		return req, words, err
-	}
-	if err := s.fromAssistant(r, who, b, &req); err != nil {
 		return req, words, err
 	}
 	var err error
@@ -175,14 +184,11 @@ func (s *Server) startFrom(r *http.Request, who run.Identity, b *runBody, thread
 	return err
 }
 
-// fromAssistant completes a request with its assistant's settings and the caller's headers.
+// fromAssistant completes a request with its assistant's settings.
 func (s *Server) fromAssistant(r *http.Request, who run.Identity, b *runBody, req *run.Request) error {
 	a, err := run.Resolve(r.Context(), s.opt.Store, who, b.AssistantID)
 	if err != nil {
 		return noAssistant(err, b.AssistantID)
-	}
-	if req.Config, err = withHeaders(req.Config, r.Header); err != nil {
-		return err
 	}
 	if err := a.Apply(req); err != nil {
 		return err

@@ -22,6 +22,7 @@ type Store interface {
 	run.Runs
 	run.Assistants
 	run.Items
+	run.Crons
 	graph.Checkpointer
 	// Outcomes tells what the tasks of a checkpoint did that led to the one after it; nothing, if there is none.
 	Outcomes(ctx context.Context, thread, ns, checkpoint string) ([]graph.Outcome, error)
@@ -53,6 +54,11 @@ type Options struct {
 	Hosts []string
 	// Origins are the browser origins that may call; "*" for all. Default: those on this machine.
 	Origins []string
+	// Scheduler fires crons; without one they cannot be made.
+	Scheduler *run.Scheduler
+	// Webhooks tells others of the ends of runs; without it no run can ask for that. Its Ended belongs into the
+	// engine's options.
+	Webhooks *Webhooks
 	// LikeJS copies habits of LangGraph's JS server that its own test-suite compares and no client needs: frames are
 	// numbered 0, 1, 2 …, and what is not found is told as plain text.
 	LikeJS  bool
@@ -118,7 +124,7 @@ func (s *Server) routes() {
 func (s *Server) info(w http.ResponseWriter, _ *http.Request) {
 	s.answer(w, http.StatusOK, map[string]any{
 		"version":     s.opt.Version,
-		"flags":       map[string]bool{"assistants": true, "crons": false, "langsmith": false},
+		"flags":       map[string]bool{"assistants": true, "crons": s.opt.Scheduler != nil, "langsmith": false},
 		"active_runs": s.opt.Engine.Active(),
 		"uptime_s":    int(time.Since(s.started).Seconds()),
 	})

@@ -127,3 +127,22 @@ CREATE TABLE items (
   PRIMARY KEY (owner, ns, key)
 ) WITHOUT ROWID;
 CREATE INDEX items_by_expiry ON items (expires) WHERE expires > 0;
+
+CREATE TABLE crons (
+  id        TEXT PRIMARY KEY,
+  owner     TEXT NOT NULL,
+  thread    TEXT NOT NULL, -- '' for a new one each time
+  assistant TEXT NOT NULL,
+  schedule  TEXT NOT NULL,
+  timezone  TEXT NOT NULL,
+  end_time  INTEGER NOT NULL,
+  next      INTEGER NOT NULL, -- 0 for never
+  enabled   INTEGER NOT NULL,
+  request   TEXT NOT NULL,
+  payload   TEXT NOT NULL,
+  metadata  TEXT NOT NULL,
+  keep      INTEGER NOT NULL,
+  created   INTEGER NOT NULL,
+  updated   INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX crons_due ON crons (next) WHERE enabled AND next > 0;
