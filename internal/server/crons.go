@@ -154,15 +154,6 @@ func (s *Server) cron(r *http.Request, who run.Identity) (run.Cron, error) {
 	return c, notFound(err, "Cron not found")
 }
 
-func (s *Server) getCron(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	c, err := s.cron(r, who)
-	if err != nil {
-		return err
-	}
-	s.answer(w, http.StatusOK, cronJSON(c))
-	return nil
-}
-
 func (s *Server) patchCron(w http.ResponseWriter, r *http.Request, who run.Identity) error {
 	if err := s.noScheduler(); err != nil {
 		return err

@@ -64,7 +64,6 @@ func (s *Server) langgraphRoutes() {
 	s.handle("POST /threads/{thread_id}/runs/crons", s.createCron)
 	s.handle("POST /runs/crons/search", s.searchCrons)
 	s.handle("POST /runs/crons/count", s.countCrons)
-	s.handle("GET /runs/crons/{cron_id}", s.getCron)
 	s.handle("PATCH /runs/crons/{cron_id}", s.patchCron)
 	s.handle("DELETE /runs/crons/{cron_id}", s.deleteCron)
 
