@@ -112,8 +112,8 @@ func (s *Server) taskObject(ctx context.Context, ref taskRef) ([]byte, error) {
 	case ref.child != "":
 		return nil, &statusError{http.StatusNotFound, "id", fmt.Sprintf("id: task %q has no sub-agent %q", ref.run.ID, ref.child)}
 	}
-	// Nobody has begun with it. Its stream begins with task.created, which carries the time of that.
-	return fmt.Appendf(nil, `{"task_id":%q,"status":"queued","output":[]}`, ref.run.ID), nil
+	// It waits, or its first event is not on disk yet. The stream begins with task.created, which has the time of that.
+	return fmt.Appendf(nil, `{"task_id":%q,"status":%q,"output":[]}`, ref.run.ID, taskStatus(ref.run.Status)), nil
 }
 
 // taskEvents streams a task from its beginning, or from after the frame that the client names.
