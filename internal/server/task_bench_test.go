@@ -87,7 +87,7 @@ func countFrames(b testing.TB, conn net.Conn, path string) int {
 func BenchmarkTaskReplay(b *testing.B) {
 	const words = 5000
 	replay := func(b *testing.B, addr, path string) {
-		frames := 0
+		frames, cpu := 0, cpuSeconds()
 		for b.Loop() {
 			conn, err := net.Dial("tcp", addr)
 			if err != nil {
@@ -100,6 +100,7 @@ func BenchmarkTaskReplay(b *testing.B) {
 			b.Fatalf("got %d frames in %d replays", frames, b.N)
 		}
 		b.ReportMetric(float64(frames)/b.Elapsed().Seconds(), "events/s")
+		b.ReportMetric((cpuSeconds()-cpu)/float64(frames)*1e6, "cpu-µs/event") // with the reader; other load does not count
 	}
 	b.Run("server=tributary", func(b *testing.B) {
 		w := newTasks(b, taskGraphs{"agent": chatter(words, 0)})
@@ -131,7 +132,8 @@ func BenchmarkTaskReplay(b *testing.B) {
 //
 //	go test -run '^$' -bench TaskReaders -benchtime 1x ./internal/server
 func BenchmarkTaskReaders(b *testing.B) {
-	for _, pace := range []string{"0s", "1ms"} {
+	// The slower the words come, the fewer of them share a write: at the last pace nearly every delivery is a system call.
+	for _, pace := range []string{"0s", "1ms", "10ms"} {
 		for _, server := range []string{"tributary", "bare"} {
 			b.Run("pace="+pace+"/server="+server, func(b *testing.B) {
 				var cpu, frames float64
