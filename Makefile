@@ -1,8 +1,6 @@
 # What a developer runs. `make test` is what CI runs; it needs Go and does the rest of its set-up itself.
 
-PKG   ?= ./...
-BENCH ?= .
-COUNT ?= 1
+BENCH ?= -write docs/benchmarks.md
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 
 .PHONY: build test lint fuzz bench docs clean
@@ -19,8 +17,8 @@ lint: ## gofmt, go vet, staticcheck
 fuzz: ## every fuzz target for a while: make fuzz FUZZ_SECONDS=600
 	@scripts/fuzz
 
-bench: ## make bench PKG=./internal/bench/... BENCH=Append COUNT=6
-	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m $(PKG)
+bench: ## measure everything and write docs/benchmarks.md, about 10 minutes; make bench BENCH='-quick -only http' looks at a part
+	go run ./internal/bench $(BENCH)
 
 docs: ## regenerate what is generated: docs/events.md
 	go test ./internal/eventdoc -run TestEventsPageIsCurrent -update

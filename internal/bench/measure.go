@@ -59,6 +59,9 @@ func (s samples) String() string {
 	return fmt.Sprintf("p50 %s, p99 %s", short(s.at(0.5)), short(s.at(0.99)))
 }
 
+// wide is String with the worst.
+func (s samples) wide() string { return fmt.Sprintf("%v, worst %s", s, short(s.at(1))) }
+
 // short prints a duration with three digits.
 func short(d time.Duration) string {
 	switch {
@@ -83,3 +86,34 @@ func thousands(n int) string {
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+// times is a ratio.
+func times(ours, limit time.Duration) string {
+	if limit <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f ×", float64(ours)/float64(limit))
+}
+
+// atMost prints what is aimed at and, where it is missed, by how much.
+func atMost(got, limit float64, aim string) string {
+	return judged("≤ "+aim, got <= limit, got/limit-1)
+}
+
+// atLeast is atMost for what should be much.
+func atLeast(got, limit float64, aim string) string {
+	if limit == 0 {
+		return "–"
+	}
+	return judged("≥ "+aim, got >= limit, 1-got/limit)
+}
+
+func judged(aim string, met bool, by float64) string {
+	switch {
+	case met:
+		return aim + ": met"
+	case by >= 1:
+		return fmt.Sprintf("%s: **missed, %.1f × as much**", aim, by+1)
+	}
+	return fmt.Sprintf("%s: **missed by %.0f %%**", aim, by*100)
+}
