@@ -1,0 +1,108 @@
+// Command mortal is tributary's server with one thing added that can be killed in the middle: a tool that has an effect.
+// The tests of package faults start it; nobody else has a use for it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/model/registry"
+	"github.com/tributary-ai/tributary/tool"
+)
+
+func main() {
+	if err := serve(); err != nil {
+		fmt.Fprintln(os.Stderr, "mortal:", err)
+		os.Exit(1)
+	}
+}
+
+func serve() error {
+	data := flag.String("data", "", "data folder")
+	provider := flag.String("provider", "", "address of the provider")
+	disk := flag.Bool("disk", false, "every token survives the loss of power")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+
+	m, err := registry.New(registry.Options{Models: []registry.Config{
+		{Name: "mock", Provider: "openai", Model: "mock", BaseURL: *provider + "/v1", Key: registry.NewSecret("mock-key")},
+	}})
+	if err != nil {
+		return err
+	}
+	mock, _ := m.Lookup("mock")
+	rt, err := tributary.Open(ctx, tributary.Options{
+		Dir: *data, Disk: *disk, Model: mock.Model(), Tools: []tool.Tool{effect(*data)}, MaxAttempts: 100, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	parts := rt.Parts()
+	srv, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Log: log})
+	if err != nil {
+		return errors.Join(err, rt.Close(ctx))
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, rt.Close(ctx))
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /faults/stats", stats)
+	mux.Handle("/", srv)
+	h := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(listener) }()
+	fmt.Printf("mortal listens on http://%s\n", listener.Addr())
+
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	srv.Closing()
+	if h.Shutdown(end) != nil {
+		err = errors.Join(err, h.Close())
+	}
+	return errors.Join(err, rt.Close(end))
+}
+
+// stats tells what should be the same before and after.
+func stats(w http.ResponseWriter, _ *http.Request) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	fmt.Fprintf(w, `{"goroutines":%d,"heap":%d}`, runtime.NumGoroutine(), m.HeapAlloc)
+}
+
+type effectArgs struct {
+	What string `json:"what"`
+}
+
+// effect appends a line to a file: something that no crash takes back.
+func effect(dir string) tool.Tool {
+	return tool.FuncOfCall("effect", "has an effect", func(_ context.Context, c tool.Call, _ effectArgs) (string, error) {
+		f, err := os.OpenFile(filepath.Join(dir, "effects"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return "", err
+		}
+		_, err = fmt.Fprintf(f, "%s %s\n", c.Run, c.ID)
+		time.Sleep(20 * time.Millisecond) // a moment in which to die between effect and outcome
+		return "done", errors.Join(err, f.Close())
+	})
+}

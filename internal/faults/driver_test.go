@@ -1,0 +1,446 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tributary-ai/tributary/internal/faults"
+)
+
+// world is a provider and a server on a folder of its own.
+type world struct {
+	t        testing.TB
+	seed     uint64
+	data     string
+	provider *faults.Provider
+	host     *host
+
+	mu      sync.Mutex
+	created int
+}
+
+// seedOf draws a seed, or takes the one that is to be repeated.
+func seedOf(t testing.TB) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("FAULTS_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatalf("FAULTS_SEED: %v", err)
+		}
+		seed = n
+	}
+	t.Logf("seed %d", seed)
+	return seed
+}
+
+func startProvider(t testing.TB) *faults.Provider {
+	t.Helper()
+	p, err := faults.StartProvider()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// newWorld starts the server that has a tool with effects.
+func newWorld(t testing.TB, args ...string) *world {
+	t.Helper()
+	w := &world{t: t, seed: seedOf(t), data: t.TempDir(), provider: startProvider(t)}
+	w.host = newHost(t, mortal(t, w.data, w.provider.URL(), args...))
+	w.host.mustStart(t)
+	return w
+}
+
+// load says what is run.
+type load struct {
+	runs   int
+	spread time.Duration // over which they are created
+	order  func(i int, key string) faults.Order
+	wires  func(i int) []faults.Dialect
+	leave  float64 // how probable it is that a reader hangs up after a frame
+}
+
+// evidence is what one run left.
+type evidence struct {
+	faults.Case
+	thread string
+	err    error
+}
+
+// drive runs a load to its end and returns the evidence of every run. quiet is closed when nobody disturbs the server any
+// more; late readers come after that.
+func (w *world) drive(ctx context.Context, l load, quiet <-chan struct{}) []evidence {
+	w.t.Helper()
+	all := make([]evidence, l.runs)
+	var wg sync.WaitGroup
+	for i := range all {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			rng := rand.New(rand.NewPCG(w.seed, uint64(i)+1000))
+			if !wait(ctx, time.Duration(rng.Int64N(int64(l.spread)+1))) {
+				return
+			}
+			all[i] = w.follow(ctx, i, l, rng)
+		}()
+	}
+	wg.Wait()
+	select {
+	case <-quiet:
+	case <-ctx.Done():
+	}
+	w.readLate(ctx, all, l)
+	w.effects(all)
+	return all
+}
+
+// readLate reads all runs again, a few at a time.
+func (w *world) readLate(ctx context.Context, all []evidence, l load) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range next {
+				if all[i].err == nil {
+					all[i].err = w.late(ctx, &all[i], l.wires(i))
+				}
+			}
+		}()
+	}
+	for i := range all {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// follow creates a run and reads it to its end on every wire.
+func (w *world) follow(ctx context.Context, i int, l load, rng *rand.Rand) evidence {
+	e := w.create(ctx, i, l, rng)
+	if e.err != nil {
+		return e
+	}
+	var wg sync.WaitGroup
+	wires := l.wires(i)
+	readings := make([]faults.Reading, len(wires))
+	errs := make([]error, len(wires))
+	for n, d := range wires {
+		rd := &reader{host: w.host, dialect: d, who: fmt.Sprintf("%s reader", d), thread: e.thread, run: e.Run}
+		if l.leave > 0 {
+			own := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
+			rd.leave = func() bool { return own.Float64() < l.leave }
+		}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			readings[n], errs[n] = rd.read(ctx)
+		}()
+	}
+	wg.Wait()
+	e.Readings = readings
+	for n, err := range errs {
+		if err != nil {
+			e.err = fmt.Errorf("%s reader of run %s after %d frames: %w", wires[n], e.Run, len(readings[n].Frames), err)
+		}
+	}
+	return e
+}
+
+// create starts a run, over one API or the other. A request that got no answer may have created one, which must end like all
+// others; the next request is for another thread and another text.
+func (w *world) create(ctx context.Context, i int, l load, rng *rand.Rand) evidence {
+	for try := 0; ; try++ {
+		w.mu.Lock()
+		w.created++
+		w.mu.Unlock()
+		e := evidence{thread: uuid(rng)}
+		e.Order = l.order(i, fmt.Sprintf("k%dx%d", i, try))
+		var err error
+		if i%2 == 0 {
+			e.Run, err = w.createRun(ctx, e.thread, e.Order)
+		} else {
+			e.Run, err = w.createTask(ctx, e.thread, e.Order)
+		}
+		if err == nil {
+			return e
+		}
+		if ctx.Err() != nil {
+			e.err = fmt.Errorf("create run %d: %w", i, err)
+			return e
+		}
+		wait(ctx, 20*time.Millisecond)
+	}
+}
+
+func uuid(rng *rand.Rand) string {
+	a, b := rng.Uint64(), rng.Uint64()
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>52, b&0xffffffffffff)
+}
+
+func (w *world) createRun(ctx context.Context, thread string, o faults.Order) (string, error) {
+	body, _ := json.Marshal(map[string]any{ // strings always encode
+		"assistant_id": "agent", "if_not_exists": "create", "stream_mode": []string{"messages-tuple", "values", "custom"},
+		"input": map[string]any{"messages": []any{map[string]string{"role": "user", "content": o.String()}}},
+	})
+	code, data, _, err := w.host.call(ctx, "POST", "/threads/"+thread+"/runs", string(body))
+	if err != nil {
+		return "", err
+	}
+	var run struct {
+		ID string `json:"run_id"`
+	}
+	if code != http.StatusOK || json.Unmarshal(data, &run) != nil || run.ID == "" {
+		return "", w.refusal(code, data)
+	}
+	return run.ID, nil
+}
+
+// createTask hangs up as soon as it knows the task's name; the task goes on without.
+func (w *world) createTask(ctx context.Context, thread string, o faults.Order) (string, error) {
+	ctx, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	body, _ := json.Marshal(map[string]any{"input": o.String(), "stream": true, "thread_id": thread}) // strings always encode
+	req, err := http.NewRequestWithContext(ctx, "POST", w.host.base()+"/tasks", strings.NewReader(string(body)))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := w.host.client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	id, ok := strings.CutPrefix(res.Header.Get("Location"), "/tasks/")
+	if res.StatusCode != http.StatusOK || !ok {
+		data, _ := io.ReadAll(res.Body)
+		return "", w.refusal(res.StatusCode, data)
+	}
+	return strings.TrimSuffix(id, "/events"), nil
+}
+
+// refusal is an answer that is no run. Only "not now" is one that the tests can live with.
+func (w *world) refusal(code int, body []byte) error {
+	err := fmt.Errorf("create: %d %s", code, body)
+	if code != http.StatusServiceUnavailable {
+		w.t.Error(err)
+	}
+	return err
+}
+
+// late reads a run that has ended, on each wire that was used, and the folded object.
+func (w *world) late(ctx context.Context, e *evidence, wires []faults.Dialect) error {
+	for _, d := range wires {
+		rd := &reader{host: w.host, dialect: d, who: fmt.Sprintf("late %s reader", d), thread: e.thread, run: e.Run}
+		got, err := rd.read(ctx)
+		if err != nil {
+			return fmt.Errorf("%s of run %s: %w", rd.who, e.Run, err)
+		}
+		e.Readings = append(e.Readings, got)
+	}
+	code, data, _, err := w.host.call(ctx, "GET", "/tasks/"+e.Run, "")
+	if err != nil || code != http.StatusOK {
+		return fmt.Errorf("the object of run %s: %d %v", e.Run, code, err)
+	}
+	e.Object = data
+	return nil
+}
+
+// effects reads what the tool did.
+func (w *world) effects(all []evidence) {
+	raw, err := os.ReadFile(filepath.Join(w.data, "effects"))
+	if err != nil {
+		return // there were none, which the oracle will say if it is wrong
+	}
+	by := map[string][]string{}
+	for line := range strings.Lines(string(raw)) {
+		run, call, _ := strings.Cut(strings.TrimSpace(line), " ")
+		by[run] = append(by[run], call)
+	}
+	for i := range all {
+		all[i].Effects = by[all[i].Run]
+	}
+}
+
+// judge applies the oracle to all, and makes sure that nothing that was accepted is still under way.
+func (w *world) judge(ctx context.Context, all []evidence) {
+	w.t.Helper()
+	bad := 0
+	for i := range all {
+		if all[i].err != nil {
+			w.t.Error(all[i].err)
+			bad++
+		} else {
+			for _, v := range faults.Check(all[i].Case) {
+				w.t.Error(v)
+				bad++
+			}
+		}
+		if bad > 20 {
+			w.t.Fatal("and so on")
+		}
+	}
+	w.allEnded(ctx)
+}
+
+// allEnded waits for runs that nobody follows: those whose creator got no answer.
+func (w *world) allEnded(ctx context.Context) {
+	w.t.Helper()
+	var page struct {
+		Total int
+		Tasks []json.RawMessage
+	}
+	for until := time.Now().Add(15 * time.Second); ; {
+		code, data, _, err := w.host.call(ctx, "GET", "/tasks?status=working,queued&limit=1000", "")
+		if err != nil || code != http.StatusOK || json.Unmarshal(data, &page) != nil {
+			w.t.Fatalf("list: %d %v %s", code, err, data)
+		}
+		if page.Total == 0 {
+			return
+		}
+		if time.Now().After(until) {
+			w.t.Fatalf("%d runs do not end: %s", page.Total, page.Tasks)
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+}
+
+// silence is the longest time for which a reader got nothing, less the time in which there was no server.
+func (h *host) silence(all []evidence) (longest time.Duration, where string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range all {
+		for _, r := range e.Readings {
+			for i := 1; i < len(r.Frames); i++ {
+				from, to := r.Frames[i-1].At, r.Frames[i].At
+				gap := to.Sub(from)
+				for _, d := range h.downs {
+					if a, b := later(from, d.from), earlier(to, d.to); b.After(a) {
+						gap -= b.Sub(a)
+					}
+				}
+				if gap > longest {
+					longest = gap
+					where = fmt.Sprintf("%s of run %s, %s between %s %.60s and %s %.60s, at %s", r.Who, e.Run, e.Order.Key,
+						r.Frames[i-1].ID, r.Frames[i-1].Data, r.Frames[i].ID, r.Frames[i].Data, from.Format("05.000"))
+				}
+			}
+		}
+	}
+	return longest, where
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// slowestStart is how long the slowest of the restarts took.
+func (h *host) slowestStart() (longest time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, d := range h.downs {
+		longest = max(longest, d.up)
+	}
+	return longest
+}
+
+// disturb kills the server n times, at moments that the seed decides, pauses it in between now and then, and always starts it
+// again. The returned channel is closed when it is done.
+func (w *world) disturb(ctx context.Context, n int, least, spread time.Duration) <-chan struct{} {
+	done := make(chan struct{})
+	rng := rand.New(rand.NewPCG(w.seed, 1))
+	go func() {
+		defer close(done)
+		for range n {
+			if !wait(ctx, least+time.Duration(rng.Int64N(int64(spread)))) {
+				return
+			}
+			if rng.IntN(3) == 0 {
+				w.host.signal(syscall.SIGSTOP)
+				wait(ctx, time.Duration(rng.IntN(300))*time.Millisecond)
+				w.host.signal(syscall.SIGCONT)
+			}
+			w.host.kill()
+			if err := w.host.start(); err != nil {
+				w.t.Errorf("restart: %v", err)
+				return
+			}
+		}
+	}()
+	return done
+}
+
+// flat makes sure that a server that has nothing to do holds no more than it did before.
+func (w *world) flat(ctx context.Context, before holding) {
+	w.t.Helper()
+	w.host.client.CloseIdleConnections()
+	var now holding
+	for until := time.Now().Add(10 * time.Second); ; {
+		var err error
+		if now, err = w.host.holding(ctx); err != nil {
+			w.t.Fatal(err)
+		}
+		if now.goroutines <= before.goroutines+8 && now.files <= before.files+8 && now.heap <= before.heap+48<<20 {
+			w.t.Logf("before: %v; after: %v", before, now)
+			return
+		}
+		if time.Now().After(until) {
+			w.t.Errorf("the server held %v before, and holds %v with nothing to do", before, now)
+			return
+		}
+		w.host.client.CloseIdleConnections()
+		wait(ctx, 100*time.Millisecond)
+	}
+}
+
+// warm runs a few runs, so that whatever is opened once is open, and tells what the server holds then.
+func (w *world) warm(ctx context.Context) holding {
+	w.t.Helper()
+	quiet := make(chan struct{})
+	close(quiet)
+	w.judge(ctx, w.drive(ctx, load{
+		runs:  16,
+		order: func(_ int, key string) faults.Order { return faults.Order{Key: "warm" + key, Words: 5, GapMS: 1, Effect: true} },
+		wires: mixedWires,
+	}, quiet))
+	w.host.client.CloseIdleConnections()
+	u, err := w.host.holding(ctx)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return u
+}
