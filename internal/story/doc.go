@@ -9,8 +9,8 @@
 //     when it is recorded ([Tell]): ids by names in the order in which they appear, times by a clock that moves a
 //     millisecond with each event. Nothing else is touched, and no event is moved.
 //   - Whatever happens at the same time is put into order by the story itself, by gates that wait for the journal to
-//     show something ([World.until]). The one race that no gate can reach, of two tool calls that begin together, is run
-//     again until it comes out as told ([Story.Fair]).
+//     show something ([World.until]). The few races that no gate can reach, as of two tool calls that begin together, are
+//     run again until they come out as told ([Story.Fair]).
 //   - Everything below the states in a file is a function of what is above it.
 //
 // # The files

@@ -4,6 +4,7 @@ package story
 var All = []Story{
 	hello, conversation, toolCall, parallelTools, reasoning, images, webCitations,
 	interruptAndResume, parallelInterrupts, breakpoint,
-	errorMidStream, retryWithReset, warning, panicking, cancel, crash, crashInSubAgent,
+	errorMidStream, retryWithReset, warning, panicking, failingTools, timeout,
+	cancel, crash, crashInSubAgent, unknownOutcome, drain,
 	customEvents, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
 }

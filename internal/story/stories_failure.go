@@ -2,6 +2,8 @@ package story
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -149,6 +151,111 @@ streamed and answers anew. Nothing that a reader saw is taken back, and the numb
 		if n := paid.Load(); n != 1 {
 			w.t.Fatalf("the bill was paid %d times", n)
 		}
+	},
+}
+
+var unknownOutcome = Story{
+	Name: "unknown-outcome",
+	Tells: `The process dies while a payment is being made.
+
+Nobody knows whether the money went out. The next process does not pay again: the call's result says that its outcome is
+unknown, as an incomplete item that failed, and the model is told so.
+`,
+	Happens: func(w *World) {
+		begin := func(pay func(ctx context.Context) (string, error)) {
+			w.agent(agent.Options{
+				Tools: tools(tool.Func("pay", "Pays a bill.", func(ctx context.Context, _ struct{}) (string, error) { return pay(ctx) })),
+				Model: afterResult(scripted.Call("call_1", "pay", `{}`), scripted.Words("I must check.")),
+			})
+		}
+		begin(func(ctx context.Context) (string, error) {
+			w.store.die()
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		id := w.start(w.saying("Pay the bill."))
+		<-w.store.dead
+		begin(func(context.Context) (string, error) {
+			w.t.Error("paid again")
+			return "paid", nil
+		})
+		w.wait(id, run.Success)
+	},
+}
+
+var drain = Story{
+	Name: "drain",
+	Tells: `The server is stopped in an orderly way while a node waits for something, and started again.
+
+The run does not end with the process: it is handed over, and the next one goes on with it. The node that had not ended
+runs again, under the same execution; the one that had does not. People who watch see no error.
+`,
+	Happens: func(w *World) {
+		begin := func(wait graph.NodeFunc) {
+			w.serve(graph.New("relay", messages).
+				Node("speak", speaks("speaker", scripted.Words("One moment."))).Node("wait", wait).
+				Chain(graph.Start, "speak", "wait", graph.End))
+		}
+		begin(func(ctx context.Context, _ *graph.Scope) (graph.Command, error) {
+			<-ctx.Done()
+			return graph.Command{}, ctx.Err()
+		})
+		id := w.start(w.saying("Fetch the paper."))
+		if err := w.until(context.Background(), func(env *event.Envelope) bool {
+			_, ok := env.Event.(event.NodeStarted)
+			return ok && env.Node == "wait"
+		}); err != nil {
+			w.t.Fatal(err)
+		}
+		begin(func(context.Context, *graph.Scope) (graph.Command, error) {
+			return graph.Update(messages.Add(item.AssistantText("written-1", "Here it is."))), nil
+		})
+		w.wait(id, run.Success)
+	},
+	Fair: func(events []event.Envelope) bool { // unless the first process claimed it once more on its way out
+		return events[len(events)-1].Epoch == 2
+	},
+}
+
+var timeout = Story{
+	Name: "timeout",
+	Tells: `A run takes longer than it may.
+
+It ends with the status timeout and says why; what it was saying is void.
+`,
+	Happens: func(w *World) {
+		w.agent(agent.Options{Model: scripted.Always(scripted.Words("Let me").Stall())})
+		slow := w.saying("Think of something.")
+		slow.Timeout = 150 * time.Millisecond
+		w.wait(w.start(slow), run.TimedOut)
+	},
+	Fair: func(events []event.Envelope) bool { // unless the machine was slower than the model
+		return slices.ContainsFunc(events, func(env event.Envelope) bool { return said(" me")(&env) })
+	},
+}
+
+var failingTools = Story{
+	Name: "tool-fails",
+	Tells: `A tool refuses, another one panics, a third does not exist; the model reads why, and answers.
+
+Each call has a result all the same, marked as failed, and the run goes on. Arguments that do not fit the schema never
+reach the tool.
+`,
+	Happens: func(w *World) {
+		weather := tool.Func("weather", "Tells the weather of a city.", func(_ context.Context, in place) (string, error) {
+			if in.City == "Atlantis" {
+				return "", errors.New("there is no city of that name; try another")
+			}
+			panic("no thermometer")
+		})
+		w.agent(agent.Options{Tools: tools(weather), Model: scripted.Sequence(
+			scripted.Call("call_1", "weather", `{"city":"Atlantis"}`),
+			scripted.Call("call_2", "weather", `{"city":"Paris"}`),
+			scripted.Call("call_3", "weather", `{"town":7}`),
+			scripted.Call("call_4", "whether", `{}`),
+			scripted.Words("I give up."),
+		)})
+		w.ask("How is the weather?", run.Success)
 	},
 }
 

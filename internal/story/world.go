@@ -61,7 +61,7 @@ func (w *World) serve(g *graph.Graph) {
 	w.graph, w.store = g, &mortal{DB: db, dead: make(chan struct{})}
 	w.log = journal.Open(w.store, journal.Options{})
 	w.eng, err = run.Open(ctx, run.Options{
-		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Poll: 5 * time.Millisecond,
+		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(),
 		Build: func(_ context.Context, r run.Run) (*graph.Graph, error) {
 			w.executes(r.ID) // a run that goes on after a crash, or that waited
 			return g, nil
