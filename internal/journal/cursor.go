@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -73,16 +74,23 @@ func (c *Cursor) Poll(ctx context.Context) (events []event.Envelope, bell <-chan
 		// At the end of what this process wrote there is nothing newer in the store, unless another
 		// process has taken the run over; that is looked into only now and then.
 		if v.end && !c.look {
+			c.rest()
 			return nil, v.bell, nil
 		}
 		c.look = false
-		if v.events, err = c.j.read(ctx, c.run, c.pos.Seq, c.buf); err != nil {
+		v.events, err = c.j.read(ctx, c.run, c.pos.Seq, c.buf)
+		if errors.Is(err, ErrGone) && v.live && !v.gone {
+			// The write that ends and removes a run is followed by its publication, and that by Drop.
+			err = nil
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 		if len(v.events) == 0 {
 			if v.gone {
 				return nil, nil, fmt.Errorf("read run %s after %d: %w", c.run, c.pos.Seq, ErrGone)
 			}
+			c.rest()
 			return nil, v.bell, nil
 		}
 	}
@@ -91,6 +99,13 @@ func (c *Cursor) Poll(ctx context.Context) (events []event.Envelope, bell <-chan
 	c.pos = Position{last.Epoch, last.Seq}
 	_, c.ended = last.Event.(event.RunEnded)
 	return v.events, nil, nil
+}
+
+// rest lets go of a large buffer: a cursor that waits holds nothing but its position.
+func (c *Cursor) rest() {
+	if cap(c.buf) > 64 {
+		c.buf = nil
+	}
 }
 
 // Look makes the next Poll ask the store even if this process believes that it has written the last event.

@@ -17,7 +17,7 @@ var (
 	// ErrLost answers a position that lies beyond the end of the log, or in a part of it that was lost
 	// and written anew. The reader must start over.
 	ErrLost = errors.New("the position is not in this log")
-	// ErrGone answers a read of a run that was deleted while it was being read.
+	// ErrGone answers a read of a run that does not exist, or no longer.
 	ErrGone = errors.New("the run was deleted")
 	// ErrCorrupt is wrapped by errors about stored events that cannot be trusted.
 	ErrCorrupt = errors.New("the stored journal is damaged")
@@ -69,10 +69,12 @@ type Group struct {
 
 // Store keeps chunks. One concrete database implements it together with what else its transaction holds.
 type Store interface {
-	// Append writes the groups in one transaction; with sync, it is on disk when Append returns. A group
-	// whose lease is not the current one is left out, and refused says so by the group's run.
+	// Append writes each group as a whole, and together those that can be; with sync, it is on disk when Append
+	// returns. A group that cannot be written is left out, and refused says why by the group's run: ErrFenced if
+	// its lease is not the current one. No two groups are of the same run.
 	Append(ctx context.Context, groups []Group, sync bool) (refused map[string]error, err error)
-	// Read returns chunks that hold events after seq, in order without holes, up to about limit bytes.
+	// Read returns chunks that hold events after seq, in order without holes, up to about limit bytes; ErrGone if
+	// there is no such run.
 	Read(ctx context.Context, run string, after uint64, limit int) ([]Chunk, error)
 }
 
@@ -95,14 +97,16 @@ type Journal struct {
 	store Store
 	opt   Options
 
-	kick chan struct{} // one slot: there is something to write
-	stop chan struct{}
-	done chan struct{}
+	kick  chan struct{} // one slot: there is something to write
+	stop  chan struct{}
+	done  chan struct{}
+	round uint64 // of writing; the writer's
 
 	mu     sync.Mutex
 	dirty  []*Log // logs with something queued, in the order in which they became so
 	tails  map[string]*tail
 	closed bool
+	over   bool // the writer has gone
 }
 
 // Open starts a journal on a store.
@@ -162,8 +166,11 @@ func (j *Journal) takeDirty() []*Log {
 	return dirty
 }
 
-// failDirty ends logs that managed to queue something after the last write.
+// failDirty ends logs that managed to queue something after the last write; markDirty ends those that come later.
 func (j *Journal) failDirty(err error) {
+	j.mu.Lock()
+	j.over = true
+	j.mu.Unlock()
 	for _, l := range j.takeDirty() {
 		if q := l.take(); q != nil {
 			l.settle(q, err)
@@ -180,7 +187,14 @@ func (j *Journal) writeOnce() {
 	queues := make([]*queue, 0, len(logs))
 	groups := make([]Group, 0, len(logs))
 	sync := j.opt.Disk
+	j.round++
 	for _, l := range logs {
+		if l.tail.round == j.round {
+			// Another worker of the same run is in this write, and the store answers by runs. Its turn is next.
+			j.markDirty(l)
+			continue
+		}
+		l.tail.round = j.round
 		q := l.take()
 		if q == nil {
 			continue

@@ -30,6 +30,7 @@ type memory struct {
 	saved  []any
 	fail   error
 	hold   chan struct{} // a write waits for this
+	gone   map[string]bool
 }
 
 type write struct {
@@ -74,6 +75,9 @@ func (m *memory) Append(_ context.Context, groups []journal.Group, sync bool) (m
 func (m *memory) Read(_ context.Context, run string, after uint64, limit int) ([]journal.Chunk, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.gone[run] {
+		return nil, journal.ErrGone
+	}
 	var out []journal.Chunk
 	size := 0
 	for _, c := range m.chunks[run] {
@@ -399,6 +403,111 @@ func TestDroppedRunEndsItsFollowers(t *testing.T) {
 		j.Drop("r")
 		if err := <-got; !errors.Is(err, journal.ErrGone) {
 			t.Errorf("follower got %v, want ErrGone", err)
+		}
+	})
+}
+
+// Whoever comes after a run was deleted finds no tail that could tell; the store does.
+func TestFollowerOfARunThatIsGoneDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.gone = map[string]bool{"r": true}
+		j := journal.Open(m, journal.Options{})
+		defer j.Close()
+		for _, after := range []journal.Position{{}, {Seq: 3}} {
+			for _, err := range j.Follow(t.Context(), "r", after) {
+				if !errors.Is(err, journal.ErrGone) {
+					t.Errorf("after %d: got %v, want ErrGone", after.Seq, err)
+				}
+			}
+		}
+	})
+}
+
+// A run that is rolled back goes from the store in the very write that ends it. A follower that looks there before the
+// end has been published must wait for it: it is on its way.
+func TestFollowerOfARunThatRollsBackSeesItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		j := journal.Open(m, journal.Options{})
+		defer j.Close()
+		l := j.Log(lease("r", 1), "t", 0)
+		b := batch(event.RunStarted{})
+		b.Promise = true
+		must(t, l.Append(t.Context(), b))
+		got := make(chan error, 1)
+		c := j.Cursor("r", journal.Position{})
+		defer c.Close()
+		if _, err := c.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := c.Next(t.Context())
+			got <- err
+		}()
+		m.mu.Lock()
+		m.hold, m.gone = make(chan struct{}), map[string]bool{"r": true}
+		m.mu.Unlock()
+		done := make(chan error, 1)
+		go func() { done <- l.Append(t.Context(), ended()) }()
+		time.Sleep(time.Minute) // the follower looks into the store now and then
+		select {
+		case err := <-got:
+			t.Fatalf("the follower gave up: %v", err)
+		default:
+		}
+		close(m.hold)
+		must(t, <-done)
+		if err := <-got; err != nil {
+			t.Errorf("the follower got %v, want the end", err)
+		}
+		j.Drop("r")
+		l.Close()
+	})
+}
+
+func TestClosedJournalTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := journal.Open(newMemory(), journal.Options{})
+		l := j.Log(lease("r", 1), "t", 0)
+		defer l.Close()
+		j.Close()
+		for range 2 {
+			if err := l.Append(t.Context(), ended()); !errors.Is(err, journal.ErrClosed) {
+				t.Errorf("a promise answered %v, want ErrClosed", err)
+			}
+		}
+	})
+}
+
+// A worker that was taken for dead may still write while its successor in the same process does. What is refused of one
+// lease says nothing about the other.
+func TestSuccessorIsNotRefusedWithItsPredecessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.hold = make(chan struct{})
+		m.lease["r"] = lease("r", 2)
+		j := journal.Open(m, journal.Options{})
+		defer j.Close()
+		busy := j.Log(lease("other", 1), "t", 0)
+		defer busy.Close()
+		must(t, busy.Append(t.Context(), journal.Batch{Events: []event.Envelope{delta("x")}}))
+		synctest.Wait() // a write is in flight, so that the next two share one
+		old, next := j.Log(lease("r", 1), "t", 0), j.Log(lease("r", 2), "t", 0)
+		defer old.Close()
+		defer next.Close()
+		var answers [2]chan error
+		for i, l := range []*journal.Log{old, next} {
+			answers[i] = make(chan error, 1)
+			go func() { answers[i] <- l.Append(t.Context(), ended()) }()
+			synctest.Wait()
+		}
+		close(m.hold)
+		if err := <-answers[0]; !errors.Is(err, journal.ErrFenced) {
+			t.Errorf("the old worker: %v, want ErrFenced", err)
+		}
+		if err := <-answers[1]; err != nil {
+			t.Errorf("the new worker: %v", err)
 		}
 	})
 }

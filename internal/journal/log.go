@@ -38,7 +38,9 @@ type queue struct {
 // Log opens the writing end of a run after its last event, which is at seq. The caller holds the lease, and
 // Closes the log.
 func (j *Journal) Log(lease Lease, thread string, seq uint64) *Log {
-	return &Log{j: j, lease: lease, thread: thread, seq: seq, tail: j.acquire(lease.Run)}
+	l := &Log{j: j, lease: lease, thread: thread, seq: seq, tail: j.acquire(lease.Run)}
+	l.tail.write(1)
+	return l
 }
 
 // Batch is a unit of appending: events, what is saved with them in one transaction, and whether Append
@@ -179,6 +181,13 @@ func (q *queue) chunk(l *Log) Chunk {
 
 func (j *Journal) markDirty(l *Log) {
 	j.mu.Lock()
+	if j.over {
+		j.mu.Unlock()
+		if q := l.take(); q != nil {
+			l.settle(q, ErrClosed)
+		}
+		return
+	}
 	j.dirty = append(j.dirty, l)
 	j.mu.Unlock()
 	select {
@@ -237,6 +246,7 @@ func (l *Log) Close() {
 	l.closed = true
 	l.mu.Unlock()
 	if !closed {
+		l.tail.write(-1)
 		l.j.release(l.lease.Run, l.tail)
 	}
 }

@@ -9,9 +9,11 @@ import (
 // tail is the newest part of a run's journal in memory, for the readers on this node. It exists while the
 // run has a writer or a reader here.
 type tail struct {
-	refs int // guarded by Journal.mu
+	refs  int    // guarded by Journal.mu
+	round uint64 // the writer's: of the last write that had something of this run
 
 	mu      sync.Mutex
+	writers int         // logs that are open
 	batches []tailBatch // consecutive; events are never changed once published
 	bytes   int
 	bell    chan struct{} // closed when something was published; nil if nobody waits
@@ -70,6 +72,7 @@ type view struct {
 	events []event.Envelope // those that follow without a hole, if the tail has them
 	bell   <-chan struct{}  // announces more, where there are none
 	end    bool             // the reader is at the end of what this process has written
+	live   bool             // this process may be writing more
 	gone   bool
 }
 
@@ -95,7 +98,14 @@ func (t *tail) after(dst []event.Envelope, seq uint64) view {
 		t.bell = make(chan struct{})
 	}
 	n := len(t.batches)
-	return view{bell: t.bell, end: n > 0 && t.batches[n-1].last() == seq, gone: t.gone}
+	return view{bell: t.bell, end: n > 0 && t.batches[n-1].last() == seq, live: t.writers > 0, gone: t.gone}
+}
+
+// write notes that a log was opened (1) or closed (-1).
+func (t *tail) write(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writers += n
 }
 
 // at returns the event at seq, if the tail has it.
