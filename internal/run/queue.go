@@ -30,7 +30,8 @@ func (e *Engine) dispatch() {
 		case <-e.stopping:
 			return
 		}
-		timer.Reset(e.untilNext(e.claim()))
+		before := time.Now()
+		timer.Reset(e.untilNext(before, e.claim()))
 	}
 }
 
@@ -60,12 +61,13 @@ func (e *Engine) claim() error {
 	}
 }
 
-// untilNext is how long the queue can be left alone.
-func (e *Engine) untilNext(err error) time.Duration {
+// untilNext is how long the queue can be left alone after a look at it. What was due then and was not taken waits for
+// its thread or for room here, and is not worth looking at again before the wake-up that either gives.
+func (e *Engine) untilNext(looked time.Time, err error) time.Duration {
 	if err != nil {
 		return e.opt.Poll
 	}
-	at, ok, err := e.opt.Store.NextDue(context.Background())
+	at, ok, err := e.opt.Store.NextDue(context.Background(), looked)
 	if err != nil || !ok {
 		return e.opt.Poll
 	}

@@ -97,7 +97,7 @@ type Created struct {
 // Queue hands runs to workers.
 type Queue interface {
 	// Claim leases up to n runs that are due: pending ones whose thread is free, oldest first, and
-	// running ones whose lease has expired. Each claim raises the run's epoch.
+	// running ones whose lease has expired, unless it is the worker's own. Each claim raises the run's epoch.
 	Claim(ctx context.Context, worker string, lease time.Duration, n int) ([]Run, error)
 	// ClaimPending leases one run that is still pending, whatever its thread does, in order to end it.
 	ClaimPending(ctx context.Context, worker string, lease time.Duration, id string) (Run, error)
@@ -108,8 +108,8 @@ type Queue interface {
 	Abandon(ctx context.Context, prefix string) error
 	// Release gives a run back before its time, so that another worker takes it at once.
 	Release(ctx context.Context, worker, id string, epoch int) error
-	// NextDue is when the next pending run becomes due; ok is false if there is none.
-	NextDue(ctx context.Context) (at time.Time, ok bool, err error)
+	// NextDue is when, after a time, the next pending run becomes due; ok is false if there is none.
+	NextDue(ctx context.Context, after time.Time) (at time.Time, ok bool, err error)
 }
 
 // End closes a run. It is saved with its RunEnded, in one transaction.

@@ -50,8 +50,6 @@ func (t *tx) saveCheckpoint(ctx context.Context, threadNo, runNo int64, c graph.
 	if err != nil {
 		return err
 	}
-	// Saving again what is there already happens when a step is repeated after a crash; the second
-	// time must not fail, and cannot differ.
 	err = t.exec(ctx, `INSERT INTO checkpoints (thread, ns, id, parent, run, step, source, at, versions, next, joins, metadata, done)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		threadNo, cp.NS, id, parent, runNumber(runNo), cp.Step, string(cp.Source), micros(cp.At), string(versions), next, joins, metadata, done)

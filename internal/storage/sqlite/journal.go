@@ -11,6 +11,12 @@ import (
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
+// What fits into a chunk's key.
+const (
+	maxSeq  = 1<<32 - 1
+	maxRuns = 1<<31 - 1
+)
+
 // journalKey places a chunk: all chunks of a run side by side, in order.
 func journalKey(runNo int64, first uint64) int64 { return runNo<<32 | int64(first) }
 
@@ -35,8 +41,27 @@ func (t *tx) fence(ctx context.Context, runID, worker string, epoch int) (leased
 	return l, err
 }
 
-// Append writes the groups of the journal's group commit.
+// Append writes the groups of the journal's group commit. If one of them cannot be written, each is tried by itself, so
+// that it is the only one to fail.
 func (db *DB) Append(ctx context.Context, groups []journal.Group, sync bool) (refused map[string]error, err error) {
+	refused, err = db.append(ctx, groups, sync)
+	if err == nil || len(groups) < 2 || errors.Is(err, run.ErrUnavailable) || errors.Is(err, errWriterClosed) {
+		return refused, err
+	}
+	refused = map[string]error{}
+	for i := range groups {
+		alone, err := db.append(ctx, groups[i:i+1], sync)
+		if err == nil {
+			err = alone[groups[i].Chunk.Run]
+		}
+		if err != nil {
+			refused[groups[i].Chunk.Run] = err
+		}
+	}
+	return refused, nil
+}
+
+func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (refused map[string]error, err error) {
 	err = db.write(ctx, sync, func(ctx context.Context, tx *tx) error {
 		wrote := false
 		for i := range groups {
@@ -68,6 +93,9 @@ func (db *DB) Append(ctx context.Context, groups []journal.Group, sync bool) (re
 
 func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error {
 	if c := &g.Chunk; c.Last >= c.First && c.First > 0 {
+		if c.Last > maxSeq || l.no > maxRuns {
+			return fmt.Errorf("there is no place for event %d of the run with number %d", c.Last, l.no)
+		}
 		err := t.exec(ctx, "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)",
 			journalKey(l.no, c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data)
 		if err != nil {
@@ -101,9 +129,9 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 	var thread string
 	err := db.reads.row(ctx, "SELECT no, thread_id FROM runs WHERE id = ?", runID).Scan(&no, &thread)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+		return nil, journal.ErrGone
 	}
-	if err != nil {
+	if err != nil || after >= maxSeq {
 		return nil, err
 	}
 	from, to := runKeys(no)

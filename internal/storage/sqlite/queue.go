@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,21 +16,24 @@ func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n i
 	at := now()
 	var due bool
 	err = db.reads.row(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE status = 'pending' AND not_before <= ?1 AND lease_until < ?1)
-		OR EXISTS (SELECT 1 FROM runs WHERE worker <> '' AND status = 'running' AND lease_until < ?1)`, micros(at)).Scan(&due)
+		OR EXISTS (SELECT 1 FROM runs WHERE worker <> '' AND worker <> ?2 AND status = 'running' AND lease_until < ?1)`, micros(at), worker).Scan(&due)
 	if err != nil || !due {
 		return nil, err
 	}
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
 		claimed = nil
 		at := now()
-		// The oldest due run of each thread that has none running, and whatever its worker left behind.
+		// The oldest due run of each thread that has none running, and whatever its worker left behind. What this
+		// worker holds is not left behind, however late its heartbeat is: the clock may have jumped, the machine slept.
+		// The plus keeps SQLite from walking all runs there ever were in the order of their numbers.
 		rows, err := tx.query(ctx, `SELECT no FROM (
 				SELECT r.no FROM runs r WHERE r.status = 'pending' AND r.not_before <= ?1 AND r.lease_until < ?1
 					AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.thread = r.thread AND o.status = 'running')
-					AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.thread = r.thread AND o.status = 'pending' AND o.no < r.no AND o.not_before <= ?1)
+					AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.thread = r.thread AND o.no < r.no AND `+inFlight+`
+						AND o.status = 'pending' AND o.not_before <= ?1)
 				UNION ALL
-				SELECT r.no FROM runs r WHERE r.status = 'running' AND r.worker <> '' AND r.lease_until < ?1)
-			ORDER BY no LIMIT ?2`, micros(at), n)
+				SELECT r.no FROM runs r WHERE r.status = 'running' AND r.worker <> '' AND r.worker <> ?3 AND r.lease_until < ?1)
+			ORDER BY +no LIMIT ?2`, micros(at), n, worker)
 		nos, err := collect(rows, err, func(row scanner) (no int64, err error) { return no, row.Scan(&no) })
 		if err != nil {
 			return err
@@ -80,12 +82,13 @@ func (db *DB) ClaimPending(ctx context.Context, worker string, lease time.Durati
 // Heartbeat extends a worker's leases.
 func (db *DB) Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]run.Action, err error) {
 	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
-		err := tx.exec(ctx, "UPDATE runs SET lease_until = ? WHERE worker = ?", micros(now().Add(lease)), worker)
+		// That the worker is not '' is said for the index of those that are held.
+		err := tx.exec(ctx, "UPDATE runs SET lease_until = ? WHERE worker = ? AND worker <> ''", micros(now().Add(lease)), worker)
 		if err != nil {
 			return err
 		}
 		held = map[string]run.Action{}
-		rows, err := tx.query(ctx, "SELECT id, cancel FROM runs WHERE worker = ?", worker)
+		rows, err := tx.query(ctx, "SELECT id, cancel FROM runs WHERE worker = ? AND worker <> ''", worker)
 		_, err = collect(rows, err, func(row scanner) (struct{}, error) {
 			var id string
 			var action run.Action
@@ -116,12 +119,12 @@ func (db *DB) Release(ctx context.Context, worker, id string, epoch int) error {
 	})
 }
 
-// NextDue is when the next waiting run may start.
-func (db *DB) NextDue(ctx context.Context) (time.Time, bool, error) {
+// NextDue is when the next waiting run becomes due.
+func (db *DB) NextDue(ctx context.Context, after time.Time) (time.Time, bool, error) {
 	var at sql.NullInt64
-	err := db.reads.row(ctx, "SELECT min(not_before) FROM runs WHERE status = 'pending'").Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) || !at.Valid {
-		return time.Time{}, false, nil
+	err := db.reads.row(ctx, "SELECT min(not_before) FROM runs WHERE status = 'pending' AND not_before > ?", micros(after)).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Time{}, false, err
 	}
-	return fromMicros(at.Int64), err == nil, err
+	return fromMicros(at.Int64), true, nil
 }

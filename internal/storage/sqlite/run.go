@@ -11,6 +11,10 @@ import (
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
+// inFlight is true of runs that have not ended. It is spelt as in the index of those, which SQLite uses for no other
+// spelling.
+const inFlight = "status IN ('running', 'pending')"
+
 const runColumns = `id, thread_id, owner, assistant, status, request, created, updated, started, ended, not_before,
 	attempt, error, usage, worker, epoch, lease_until, cancel`
 
@@ -45,7 +49,10 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 		if err != nil {
 			return err
 		}
-		notBefore := r.At.Add(r.Request.Delay)
+		var notBefore time.Time // always due, whatever becomes of the clock
+		if r.Request.Delay > 0 {
+			notBefore = r.At.Add(r.Request.Delay)
+		}
 		nr := run.Run{
 			ID: r.ID, Thread: r.Thread, Owner: who.Owner, Assistant: r.Request.Assistant, Status: run.Pending, Request: r.Request,
 			CreatedAt: r.At, UpdatedAt: r.At, NotBefore: notBefore,
@@ -86,9 +93,8 @@ func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (int
 
 // applyStrategy reports whether the new run has to wait, after asking others to stop where it should.
 func (t *tx) applyStrategy(ctx context.Context, threadNo int64, r run.NewRun, c *run.Created) (busy bool, err error) {
-	rows, err := t.query(ctx, "SELECT id FROM runs WHERE thread = ? AND status IN ('running', 'pending') ORDER BY no", threadNo)
-	ahead, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
-	if err != nil || len(ahead) == 0 {
+	busy, err = t.isBusy(ctx, threadNo)
+	if err != nil || !busy {
 		return false, err
 	}
 	action := run.StopRun
@@ -103,8 +109,13 @@ func (t *tx) applyStrategy(ctx context.Context, threadNo int64, r run.NewRun, c 
 	default:
 		return true, run.Invalidf("multitask_strategy", "unknown strategy %q", r.Request.Multitask)
 	}
-	c.Stopped = ahead
-	return true, t.exec(ctx, "UPDATE runs SET cancel = ? WHERE thread = ? AND status IN ('running', 'pending') AND cancel = ''", string(action), threadNo)
+	// One that was asked before has been told already, and perhaps something else.
+	rows, err := t.query(ctx, "SELECT id FROM runs WHERE thread = ? AND "+inFlight+" AND cancel = '' ORDER BY no", threadNo)
+	c.Stopped, err = collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
+	if err != nil {
+		return true, err
+	}
+	return true, t.exec(ctx, "UPDATE runs SET cancel = ? WHERE thread = ? AND "+inFlight+" AND cancel = ''", string(action), threadNo)
 }
 
 // Run returns a run.
@@ -135,9 +146,11 @@ const runContains = `NOT EXISTS (SELECT 1 FROM json_each(?) want WHERE NOT EXIST
 // SearchRuns returns a page of an owner's runs and the number of all that match.
 func (db *DB) SearchRuns(ctx context.Context, who run.Identity, q run.RunQuery) ([]run.Run, int, error) {
 	var c conditions
-	c.add("owner = ?", who.Owner)
-	if q.Thread != "" {
+	if q.Thread != "" { // the plus leaves the choice of the index to the thread
+		c.add("+owner = ?", who.Owner)
 		c.add("thread = (SELECT no FROM threads WHERE id = ? AND owner = ?)", q.Thread, who.Owner)
+	} else {
+		c.add("owner = ?", who.Owner)
 	}
 	if q.Assistant != "" {
 		c.add("assistant = ?", q.Assistant)
@@ -167,7 +180,7 @@ func (db *DB) SearchRuns(ctx context.Context, who run.Identity, q run.RunQuery) 
 
 // RunsInFlight lists an owner's runs that have not ended.
 func (db *DB) RunsInFlight(ctx context.Context, who run.Identity) ([]run.Run, error) {
-	rows, err := db.reads.query(ctx, "SELECT "+runColumns+" FROM runs WHERE owner = ? AND status IN ('running', 'pending') ORDER BY no", who.Owner)
+	rows, err := db.reads.query(ctx, "SELECT "+runColumns+" FROM runs WHERE +owner = ? AND "+inFlight+" ORDER BY +no", who.Owner)
 	return collect(rows, err, scanRun)
 }
 
@@ -183,12 +196,23 @@ func (db *DB) DeleteRun(ctx context.Context, who run.Identity, id string) error 
 		if !status.Ended() {
 			return fmt.Errorf("run %q is %s: %w", id, status, run.ErrBusy)
 		}
-		return tx.removeRun(ctx, l)
+		return tx.removeRun(ctx, l, " AND "+unused)
 	})
 }
 
-// removeRun deletes a run with its journal and everything that it added to the thread's state.
-func (t *tx) removeRun(ctx context.Context, l leased) error {
+// unused is true of blobs that no checkpoint of the thread ?1 needs.
+const unused = `NOT EXISTS (
+	WITH RECURSIVE live (version) AS (
+		SELECT v.value FROM checkpoints c, json_each(c.versions) v
+			WHERE c.thread = ?1 AND c.ns = blobs.ns AND v.key = blobs.field
+		UNION
+		SELECT b.base FROM live JOIN blobs b ON b.thread = ?1 AND b.ns = blobs.ns AND b.field = blobs.field AND b.version = live.version
+			WHERE b.base <> 0)
+	SELECT 1 FROM live WHERE live.version = blobs.version)`
+
+// removeRun deletes a run with its journal and everything that it added to the thread's state: of the blobs those of
+// which the condition is true.
+func (t *tx) removeRun(ctx context.Context, l leased, blobs string) error {
 	from, to := runKeys(l.no)
 	for _, d := range []struct {
 		stmt string
@@ -196,7 +220,7 @@ func (t *tx) removeRun(ctx context.Context, l leased) error {
 	}{
 		{"DELETE FROM journal WHERE key BETWEEN ? AND ?", []any{from, to}},
 		{"DELETE FROM checkpoints WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
-		{"DELETE FROM blobs WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
+		{"DELETE FROM blobs WHERE thread = ?1 AND run = ?2" + blobs, []any{l.threadNo, l.no}},
 		{"DELETE FROM kept WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
 		{"DELETE FROM runs WHERE no = ?", []any{l.no}},
 	} {
@@ -210,7 +234,7 @@ func (t *tx) removeRun(ctx context.Context, l leased) error {
 // RequestCancel notes the wish; the first one wins.
 func (db *DB) RequestCancel(ctx context.Context, who run.Identity, id string, action run.Action) (r run.Run, err error) {
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
-		err := tx.exec(ctx, "UPDATE runs SET cancel = ?, updated = ? WHERE id = ? AND owner = ? AND cancel = '' AND status IN ('running', 'pending')",
+		err := tx.exec(ctx, "UPDATE runs SET cancel = ?, updated = ? WHERE id = ? AND owner = ? AND cancel = '' AND "+inFlight,
 			string(action), micros(now()), id, who.Owner)
 		if err != nil {
 			return err
@@ -242,7 +266,8 @@ func (t *tx) endRun(ctx context.Context, l leased, e run.End) error {
 		return err
 	}
 	if e.Rollback {
-		if err := t.removeRun(ctx, l); err != nil {
+		// Nothing can have been built on it: it was the one run of the thread that executed.
+		if err := t.removeRun(ctx, l, ""); err != nil {
 			return err
 		}
 	}
@@ -254,7 +279,7 @@ const temporaryLife = 5 * time.Minute
 
 func (t *tx) settleThread(ctx context.Context, threadNo int64, e run.End, failure any) error {
 	status := run.Idle
-	busy, err := t.inFlight(ctx, threadNo, "'running', 'pending'")
+	busy, err := t.isBusy(ctx, threadNo)
 	if err != nil {
 		return err
 	}

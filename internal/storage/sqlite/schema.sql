@@ -17,6 +17,7 @@ CREATE TABLE threads (
   expires  INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX threads_by_owner ON threads (owner, created);
+CREATE INDEX threads_by_update ON threads (owner, updated);
 CREATE INDEX threads_by_expiry ON threads (expires) WHERE expires > 0;
 
 CREATE TABLE runs (
@@ -45,6 +46,7 @@ CREATE INDEX runs_by_thread ON runs (thread, no);
 CREATE INDEX runs_by_owner ON runs (owner, created);
 CREATE INDEX runs_pending ON runs (not_before, no) WHERE status = 'pending';
 CREATE INDEX runs_leased ON runs (lease_until) WHERE worker <> '';
+CREATE INDEX runs_in_flight ON runs (thread, no) WHERE status IN ('running', 'pending');
 -- The law "at most one run of a thread executes at a time", held by the database itself.
 CREATE UNIQUE INDEX runs_one_running ON runs (thread) WHERE status = 'running';
 

@@ -150,10 +150,16 @@ func (t *tx) threadNo(ctx context.Context, who run.Identity, id string) (int64, 
 	return no, found(err, "thread", id)
 }
 
-func (t *tx) inFlight(ctx context.Context, threadNo int64, statuses string) (bool, error) {
-	var n int
-	err := t.row(ctx, "SELECT count(*) FROM runs WHERE thread = ? AND status IN ("+statuses+")", threadNo).Scan(&n)
-	return n > 0, err
+// isBusy reports whether a thread has a run that has not ended.
+func (t *tx) isBusy(ctx context.Context, threadNo int64) (busy bool, err error) {
+	err = t.row(ctx, "SELECT EXISTS (SELECT 1 FROM runs WHERE thread = ? AND "+inFlight+")", threadNo).Scan(&busy)
+	return busy, err
+}
+
+// executes reports whether a thread has a run that executes.
+func (t *tx) executes(ctx context.Context, threadNo int64) (busy bool, err error) {
+	err = t.row(ctx, "SELECT EXISTS (SELECT 1 FROM runs WHERE thread = ? AND status = 'running')", threadNo).Scan(&busy)
+	return busy, err
 }
 
 // DeleteThread removes a thread and all that belongs to it. Runs that wait are removed with it.
@@ -163,7 +169,7 @@ func (db *DB) DeleteThread(ctx context.Context, who run.Identity, id string) (ru
 		if err != nil {
 			return err
 		}
-		if busy, err := tx.inFlight(ctx, no, "'running'"); err != nil || busy {
+		if busy, err := tx.executes(ctx, no); err != nil || busy {
 			return busyOr(err, id)
 		}
 		runs, err = tx.deleteThread(ctx, no)
@@ -180,13 +186,22 @@ func busyOr(err error, thread string) error {
 }
 
 func (t *tx) deleteThread(ctx context.Context, no int64) ([]string, error) {
-	rows, err := t.query(ctx, "SELECT id FROM runs WHERE thread = ?", no)
-	runs, err := collect(rows, err, func(row scanner) (id string, err error) { return id, row.Scan(&id) })
+	var runs []string
+	rows, err := t.query(ctx, "SELECT no, id FROM runs WHERE thread = ?", no)
+	numbers, err := collect(rows, err, func(row scanner) (n int64, err error) {
+		runs = append(runs, "")
+		return n, row.Scan(&n, &runs[len(runs)-1])
+	})
 	if err != nil {
 		return nil, err
 	}
+	for _, n := range numbers {
+		from, to := runKeys(n)
+		if err := t.exec(ctx, "DELETE FROM journal WHERE key BETWEEN ? AND ?", from, to); err != nil {
+			return nil, err
+		}
+	}
 	for _, stmt := range []string{
-		"DELETE FROM journal WHERE EXISTS (SELECT 1 FROM runs WHERE runs.thread = ? AND journal.key BETWEEN runs.no << 32 AND ((runs.no + 1) << 32) - 1)",
 		"DELETE FROM runs WHERE thread = ?",
 		"DELETE FROM checkpoints WHERE thread = ?",
 		"DELETE FROM blobs WHERE thread = ?",
@@ -247,7 +262,7 @@ func (db *DB) SaveState(ctx context.Context, who run.Identity, thread string, st
 		if err != nil {
 			return err
 		}
-		if busy, err := tx.inFlight(ctx, no, "'running', 'pending'"); err != nil || busy {
+		if busy, err := tx.isBusy(ctx, no); err != nil || busy {
 			return busyOr(err, thread)
 		}
 		for _, s := range saves {
@@ -272,7 +287,7 @@ func (db *DB) PruneThread(ctx context.Context, who run.Identity, id string) erro
 		if err != nil {
 			return err
 		}
-		if busy, err := tx.inFlight(ctx, no, "'running', 'pending'"); err != nil || busy {
+		if busy, err := tx.isBusy(ctx, no); err != nil || busy {
 			return busyOr(err, id)
 		}
 		for _, stmt := range []string{
@@ -280,14 +295,7 @@ func (db *DB) PruneThread(ctx context.Context, who run.Identity, id string) erro
 			`DELETE FROM kept WHERE thread = ?1 AND checkpoint NOT IN (SELECT id FROM checkpoints c WHERE c.thread = ?1 AND c.ns = kept.ns)`,
 			// What finished tasks wrote may be stored in versions that go now.
 			`UPDATE checkpoints SET done = NULL WHERE thread = ?1`,
-			`DELETE FROM blobs WHERE thread = ?1 AND NOT EXISTS (
-				WITH RECURSIVE live (version) AS (
-					SELECT v.value FROM checkpoints c, json_each(c.versions) v
-						WHERE c.thread = ?1 AND c.ns = blobs.ns AND v.key = blobs.field
-					UNION
-					SELECT b.base FROM live JOIN blobs b ON b.thread = ?1 AND b.ns = blobs.ns AND b.field = blobs.field AND b.version = live.version
-						WHERE b.base <> 0)
-				SELECT 1 FROM live WHERE live.version = blobs.version)`,
+			`DELETE FROM blobs WHERE thread = ?1 AND ` + unused,
 		} {
 			if err := tx.exec(ctx, stmt, no); err != nil {
 				return err
@@ -301,7 +309,7 @@ func (db *DB) PruneThread(ctx context.Context, who run.Identity, id string) erro
 func (db *DB) Sweep(ctx context.Context, at time.Time, n int) (runs []string, err error) {
 	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
 		rows, err := tx.query(ctx, `SELECT no FROM threads t WHERE expires > 0 AND expires <= ?
-			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.thread = t.no AND r.status IN ('running', 'pending')) LIMIT ?`, micros(at), n)
+			AND NOT EXISTS (SELECT 1 FROM runs WHERE thread = t.no AND `+inFlight+`) LIMIT ?`, micros(at), n)
 		due, err := collect(rows, err, func(row scanner) (no int64, err error) { return no, row.Scan(&no) })
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -44,15 +45,21 @@ func createRun(t *testing.T, b Backend) {
 	if r, err := b.RequestCancel(ctx, alice, first.ID, run.StopRun); err != nil || r.Cancel != run.RollbackRun {
 		t.Errorf("a later cancel won: %q, %v", r.Cancel, err)
 	}
+	// Those that were asked before are not among the stopped: telling them now could be telling them otherwise.
+	again, err := b.CreateRun(ctx, alice, newRun(th.ID, strategy(run.Interrupt)))
+	must(t, err)
+	if len(again.Stopped) != 1 || again.Stopped[0] != c.Run.ID {
+		t.Errorf("interrupt after rollback stops %v, want %v", again.Stopped, c.Run.ID)
+	}
 	wantErr(t, "delete a running run", b.DeleteRun(ctx, alice, first.ID), run.ErrBusy)
 
 	list, err := b.ThreadRuns(ctx, alice, th.ID, "", 10, 0)
 	must(t, err)
-	if len(list) != 3 || list[2].ID != first.ID || list[0].ID != c.Run.ID {
+	if len(list) != 4 || list[3].ID != first.ID || list[0].ID != again.Run.ID {
 		t.Errorf("the list has %d runs, newest first", len(list))
 	}
-	if list, err := b.ThreadRuns(ctx, alice, th.ID, run.Pending, 1, 1); err != nil || len(list) != 1 || list[0].ID != second.ID {
-		t.Errorf("the second page of pending runs is %v, %v", list, err)
+	if list, err := b.ThreadRuns(ctx, alice, th.ID, run.Pending, 1, 2); err != nil || len(list) != 1 || list[0].ID != second.ID {
+		t.Errorf("the third page of pending runs is %v, %v", list, err)
 	}
 
 	made := startRun(t, b, id(), func(n *run.NewRun) { n.Request.CreateThread = true })
@@ -85,9 +92,13 @@ func claims(t *testing.T, b Backend) {
 	if got := claim("w", 10); len(got) != 0 {
 		t.Errorf("claimed %v while their threads are busy", got)
 	}
-	at, ok, err := b.NextDue(ctx)
-	if err != nil || !ok || at.After(a2.NotBefore) {
-		t.Errorf("next due is %v, %v, %v", at, ok, err)
+	// What is due and waits for its thread does not count: nothing is to be done about it when its time comes.
+	at, ok, err := b.NextDue(ctx, now())
+	if err != nil || !ok || !at.Equal(late.NotBefore) {
+		t.Errorf("next due is %v, %v, %v, want %v", at, ok, err, late.NotBefore)
+	}
+	if at, ok, err := b.NextDue(ctx, late.NotBefore); err != nil || ok {
+		t.Errorf("after the last one comes %v, %v", at, err)
 	}
 	r, err := b.Run(ctx, alice, a1.ID)
 	must(t, err)
@@ -126,6 +137,10 @@ func leases(t *testing.T, b Backend) {
 		t.Errorf("claimed %v whose worker lives, %v", runs, err)
 	}
 	must(t, b.Abandon(ctx, "node/"))
+	// After a jump of the clock or a sleep of the machine a worker finds its own leases expired. They are still its own.
+	if runs, err := b.Claim(ctx, worker, time.Minute, 10); err != nil || len(runs) != 0 {
+		t.Errorf("a worker claimed its own %v once more, %v", runs, err)
+	}
 	runs, err := b.Claim(ctx, "w2", time.Minute, 10)
 	must(t, err)
 	if len(runs) != 1 || runs[0].Epoch != 2 || runs[0].HandedOver || runs[0].Attempt != 1 {
@@ -183,9 +198,8 @@ func journalChunks(t *testing.T, b Backend) {
 			t.Errorf("after %d with limit %d: chunks from %v, want %v", c.after, c.limit, got, c.first)
 		}
 	}
-	if chunks, err := b.Read(ctx, id(), 0, 1000); err != nil || len(chunks) != 0 {
-		t.Errorf("an unknown run has %d chunks, %v", len(chunks), err)
-	}
+	_, err := b.Read(ctx, id(), 0, 1000)
+	wantErr(t, "an unknown run", err, journal.ErrGone)
 }
 
 func fenced(t *testing.T, b Backend) {
@@ -236,4 +250,30 @@ func atomicGroups(t *testing.T, b Backend) {
 		t.Errorf("%d chunks and %d checkpoints are left of a failed write", len(chunks), len(list))
 	}
 	write(t, b, group(r, 1, 1, "x"))
+}
+
+// What is wrong with one run's write is that run's trouble: those that share the commit with it are written.
+func failingGroup(t *testing.T, b Backend) {
+	ctx := t.Context()
+	bad, good := startRun(t, b, newThread(t, b, alice, `{}`).ID), startRun(t, b, newThread(t, b, alice, `{}`).ID)
+	write(t, b, group(bad, 1, 1, "x"))
+	for name, spoilt := range map[string]journal.Group{
+		"an unknown save":        group(bad, 2, 2, "y", struct{}{}),
+		"a place that is taken":  group(bad, 1, 1, "y"),
+		"a number out of bounds": group(bad, 1<<32, 1<<32, "y"),
+	} {
+		chunks, err := b.Read(ctx, good.ID, 0, 1000)
+		must(t, err)
+		next := uint64(len(chunks)) + 1
+		refused, err := b.Append(ctx, []journal.Group{spoilt, group(good, next, next, "z")}, true)
+		if err != nil || refused[bad.ID] == nil || errors.Is(refused[bad.ID], journal.ErrFenced) || refused[good.ID] != nil {
+			t.Errorf("%s: refused %v, %v; want the one with a reason of its own, and not the other", name, refused, err)
+		}
+		if chunks, err := b.Read(ctx, good.ID, next-1, 1000); err != nil || len(chunks) != 1 {
+			t.Errorf("%s: the other run has %d new chunks, %v", name, len(chunks), err)
+		}
+	}
+	if chunks, err := b.Read(ctx, bad.ID, 0, 1000); err != nil || len(chunks) != 1 {
+		t.Errorf("the run has %d chunks, %v", len(chunks), err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -157,9 +158,8 @@ func rollback(t *testing.T, b Backend) {
 	got, err := b.Load(ctx, th.ID, "", "")
 	must(t, err)
 	wantJSON(t, "state", got.Values["list"], `[1]`)
-	if chunks, err := b.Read(ctx, second.ID, 0, 1000); err != nil || len(chunks) != 0 {
-		t.Errorf("%d chunks are left, %v", len(chunks), err)
-	}
+	_, err = b.Read(ctx, second.ID, 0, 1000)
+	wantErr(t, "its journal", err, journal.ErrGone)
 	if th := getThread(t, b, th.ID); th.Status != run.ThreadInterrupted {
 		t.Errorf("after the rollback the thread is %s, want what it was before", th.Status)
 	}
@@ -169,4 +169,34 @@ func rollback(t *testing.T, b Backend) {
 	got, err = b.Load(ctx, th.ID, "", "")
 	must(t, err)
 	wantJSON(t, "state", got.Values["list"], `[1,3]`)
+}
+
+// Later runs build on what earlier ones wrote: lists on what they were appended to, checkpoints on fields that they did
+// not change. Deleting an earlier run leaves them whole.
+func deleteRun(t *testing.T, b Backend) {
+	ctx := t.Context()
+	th := newThread(t, b, alice, `{}`)
+	first := startRun(t, b, th.ID)
+	c1 := commit(th.ID, "", 0, set("list", 1, `[1]`), set("kept", 1, `"a"`), set("gone", 1, `"old"`))
+	write(t, b, group(first, 1, 1, "x", c1))
+	endRun(t, b, first)
+	second := startRun(t, b, th.ID)
+	c2 := commit(th.ID, c1.Checkpoint.ID, 1, appended("list", 2, 1, `[2]`), set("gone", 2, `"new"`))
+	c2.Checkpoint.Versions["kept"] = 1
+	write(t, b, group(second, 1, 1, "y", c2))
+	endRun(t, b, second)
+	must(t, b.DeleteRun(ctx, alice, first.ID))
+	_, err := b.Run(ctx, alice, first.ID)
+	wantErr(t, "the deleted run", err, run.ErrNotFound)
+	list, err := b.List(ctx, th.ID, "", "", 10)
+	must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("%d checkpoints are left", len(list))
+	}
+	for field, want := range map[string]string{"list": `[1,2]`, "kept": `"a"`, "gone": `"new"`} {
+		wantJSON(t, field, list[0].Values[field], want)
+	}
+	must(t, b.DeleteRun(ctx, alice, second.ID))
+	_, err = b.Load(ctx, th.ID, "", "")
+	wantErr(t, "the state without any run", err, graph.ErrNoCheckpoint)
 }
