@@ -307,7 +307,7 @@ func (s *Server) assistantVersions(w http.ResponseWriter, r *http.Request, who r
 	out := list{}
 	for _, v := range found {
 		v.CreatedAt = v.UpdatedAt // of the version
-		out = append(out, assistantJSON(v))
+		out = append(out, assistantJSON(v).pick(assistantMembers[:len(assistantMembers)-1]))
 	}
 	s.answer(w, http.StatusOK, out)
 	return nil

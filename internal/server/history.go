@@ -102,7 +102,7 @@ func (s *Server) answerHistory(w http.ResponseWriter, r *http.Request, who run.I
 		out = append(out, o)
 		return nil
 	}
-	if from.ID != "" { // begins with the one that is named
+	if from.ID != "" { // the one that is named, and no other
 		snap, err := s.opt.Store.Load(ctx, th.ID, from.NS, from.ID)
 		if isGone(err) {
 			s.answer(w, http.StatusOK, list{})
@@ -115,8 +115,9 @@ func (s *Server) answerHistory(w http.ResponseWriter, r *http.Request, who run.I
 			if err := add(snap); err != nil {
 				return err
 			}
-			before = from.ID
 		}
+		s.answer(w, http.StatusOK, out)
+		return nil
 	}
 	for len(out) < limit {
 		some, err := s.opt.Store.List(ctx, th.ID, from.NS, before, limit)

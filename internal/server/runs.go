@@ -57,9 +57,11 @@ func runJSON(r run.Run) object {
 	if len(modes) == 0 {
 		modes = []string{"values"}
 	}
-	kwargs := object{{"input", orNull(r.Request.Input)}}
+	var kwargs object
 	if len(r.Request.Command) > 0 {
 		kwargs = append(kwargs, member{"command", r.Request.Command})
+	} else {
+		kwargs = append(kwargs, member{"input", orNull(r.Request.Input)})
 	}
 	kwargs = append(kwargs, object{
 		{"config", configObject}, {"context", orEmpty(r.Request.Context)}, {"stream_mode", modes},

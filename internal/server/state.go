@@ -234,7 +234,7 @@ func result(t graph.Task, o *graph.Outcome) any {
 	if t.Node == graph.Start && t.Input != nil {
 		return t.Input
 	}
-	if !o.Finished {
+	if !o.Finished || len(o.Writes) == 0 {
 		return nil
 	}
 	out := object{}

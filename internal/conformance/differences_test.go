@@ -1,0 +1,94 @@
+package main
+
+import "regexp"
+
+// difference is something that we do otherwise than LangGraph's JS server, on purpose.
+type difference struct {
+	name    string
+	pattern *regexp.Regexp // of "scenario/step: what differs"
+	reason  string
+}
+
+func differs(name, pattern, reason string) difference {
+	return difference{name, regexp.MustCompile(pattern), reason}
+}
+
+// differences are looked through in order; docs/wire/langgraph.md tells the ones that a client can notice.
+var differences = []difference{
+	differs("thread members", `: (\[\])?\.(interrupts|state_updated_at|error): added$`, "documented members of a thread that the JS server leaves out"),
+	differs("thread values while it waits", `05-thread(-later)?: \.values: added$`, "the JS server forgets the values of a thread whose run was cancelled"),
+	differs("empty state", `(state-of-empty-thread|06-state): \.metadata: added$`, "always there, so that clients need not look"),
+	differs("thread config", `\.config\.configurable: missing$`, "an empty object that nobody reads"),
+	differs("LangSmith metadata", `\.(versions|ls_integration|langgraph_version|langgraph_plan|langgraph_host|langgraph_api_url): missing$`, "tells of a platform that we are not"),
+	differs("metadata of checkpoints", `metadata\.(run_attempt|created_by|checkpoint_ns|checkpoint_map|checkpoint_id|tags|assistant_id|run_id|thread_id|graph_id): (missing|added)$`,
+		"the same facts in the same places everywhere: what the run was given, whose it is, where it stands"),
+	differs("chunks in finished messages", `(tool_call_chunks|input_token_details|output_token_details): missing$`, "left over from how LangChain puts a message together"),
+	differs("calls of messages without calls", `\.(tool_calls|invalid_tool_calls): missing$`, "clients take absent for empty; see the note on item.Message in docs/wire/langgraph.md"),
+	differs("results as they are stored", `result\.messages\[\]\.(response_metadata|additional_kwargs|id|metadata): (added|missing)$`, "a message has one form, also in what a task returned"),
+	differs("tool message", `messages(/complete)?\[\]\.(metadata: missing|id: recorded "run-|name|tags|artifact)`, "a tool's message has an id of ours"),
+	differs("ids of calls", `tool_calls\[\]\.item_id: added$`, "the item of the call, for clients that read our own wire"),
+	differs("ids of tool messages", `\.id: recorded ".*", got result_call_`, "derived from the call"),
+	differs("arguments that are not complete", `messages/partial\[\]\.tool_calls\[\]\.args`, "half of an object is not shown as one"),
+	differs("fork in metadata", `^branching/.*event messages\[\]\.checkpoint_id: missing$`, "where a run began is in its request"),
+	differs("sentences", `event error\.(message|error): recorded`, "our own words for our own errors"),
+	differs("errors of wait", `__error__\.message: recorded`, "documented: not JSON in JSON"),
+	differs("order of items", `^store/06-search: `, "newest first"),
+	differs("recursion limit in configs", `recursion_limit: missing$`, "told only where it was given"),
+	differs("multitask default", `multitask_strategy: recorded "reject", got enqueue$`, "documented: enqueue"),
+	differs("multitask default, in effect", `^multitask-default/`, "documented: the second run waits for the first"),
+	differs("rollback", `^(cancel|multitask)-rollback`, "documented: a run that is rolled back is removed with all it has done; the JS server keeps it, with an error"),
+	differs("order of runs", `^(multitask-.*/0[45]-runs-(during|after)|interrupt-resume/10-runs): `, "newest first, as every list is"),
+	differs("cancel without waiting", `03-cancel: status: recorded 204, got 202$`, "documented: wait=0 returns at once"),
+	differs("cancel again", `08-cancel-again: status: recorded 204, got 202$`, "wait=0 does not say that it has waited"),
+	differs("cancelled thread waits", `05-thread(-later)?: \.(status: recorded "idle", got interrupted|interrupts\.id)`, "documented: nodes are due, so the thread can go on"),
+	differs("validation", `status: recorded 400, got 422$`, "documented: 422"),
+	differs("unknown graph", `^assistants/12-create-unknown-graph: status`, "an assistant without a graph could never run"),
+	differs("other graphs", `^assistants/(01|02|03|04|05)-.*: `, "the list has the graphs of the second set too, and an order that is always the same"),
+	differs("drawing", `^assistants/(18|19|20|21)-.*: `, "a node's class is no part of ours"),
+	differs("schemas", `^assistants/2[245]-.*: `, "written from Go types, not from TypeScript's"),
+	differs("schemas of slow", `^assistants/23-.*: `, "written from Go types, not from TypeScript's"),
+	differs("missing run", `^background-run/1[12]-join.*: status: recorded 200, got 404$`, "documented: 404"),
+	differs("pending for a moment", `^background-run/03-get-early: \.status`, "it runs already"),
+	differs("bodies of wait are JSON", `header content-type: recorded text/plain, got application/json$`, "they are"),
+	differs("crons", `^crons/`, "the JS server has none"),
+	differs("routes that it lacks", `^(meta|cancel-other|threads-crud|thread-state|thread-stream)/.*: status: recorded 404, got (20[04]|426|422)$`, "documented; absent from the JS server"),
+	differs("unknown thread", `^error-requests/03-unknown-thread: status`, "documented: 404"),
+	differs("what others left", `^(error-requests/09|threads-crud/14).*: (: recorded|header x-pagination-total)`, "the recorder's server was used before"),
+	differs("pages", `header x-pagination-total: `, "counts all that match, not the offset too"),
+	differs("methods", `^meta/03-cors-preflight: `, "QUERY is no method of this API"),
+	differs("info", `^meta/01-info: `, "tells about ourselves"),
+	differs("cumulative interrupts", `^interrupt-(parallel|debug)/.*: events: `, "all open questions in one frame at the end of the run; older clients keep only the last frame"),
+	differs("answered questions are closed", `^interrupt-parallel/.*: \.(tasks\[\]\.(interrupts|result)|interrupts)`, "a task that was answered no longer asks"),
+	differs("names of messages", `^stream-subgraph-on/.*: events: `, "documented: the namespace of the graph, without the node"),
+	differs("every reader gets everything", `^not-resumable/`, "the JS server deals the events of a run out among its readers"),
+	differs("joins filter", `^resumable/10-.*: events: `, "documented: stream_mode filters"),
+	differs("bad position", `^resumable/11-.*: status`, "a mistake of the client's is told"),
+	differs("tool output is told as it comes", `^stream-tools/03-tools-mode: `, "on_tool_event, which the JS tool has no use for"),
+	differs("calls in chunks", `event messages\[\]\.(invalid_tool_calls|tool_calls|tags|tool_call_chunks)`, "clients compute them from the pieces"),
+	differs("runnables", `^stream-(chat|custom)-events/`, "mode events tells of our own runnables: graph, nodes, models, tools"),
+	differs("debug", `event debug\.`, "the payload without what the platform adds"),
+	differs("missing checkpoint", `^thread-state/15-.*: status`, "a mistake of the client's is told"),
+	differs("node that is not there", `^thread-state/18-.*: status: recorded 500, got 422$`, "a mistake of the client's is told"),
+	differs("before as a config", `^thread-state/10-.*: status`, "documented"),
+	differs("copy of nothing", `^thread-state/26-.*: status: recorded 409, got 404$`, "documented"),
+	differs("copies know their thread", `^thread-state/23-copy: `, "a copy's metadata is the original's"),
+	differs("seeded input counts", `^threads-crud/16-.*: \.values`, "the JS server loses the input of the first superstep"),
+	differs("protocol 2 counts on demand", `applied_through_seq`, "counts the runs that have ended; clients only remember it"),
+	differs("protocol 2 ids of model calls", `event messages\.params\.data\.run_id: recorded`, "a model call has no id besides its message's"),
+	differs("protocol 2 messages in state", `^v2-.*: (event tasks\.params\.data\.(result|input)|\.result\.values)\.messages\[\]\.`, "a message has one form in the state, whichever protocol made it"),
+	differs("protocol 2 voided turns", `^v2-failing/01-events: events: .*custom`, "a turn that broke off is told of as superseded"),
+	differs("protocol 2 tool output", `^v2-tools/01-events: events: .*tools×3`, "what a tool shows while it runs"),
+	differs("protocol 2 refusals", `^v2-chat/06-unknown-command: \.meta: missing$`, "a refusal has changed nothing that could be counted"),
+	differs("protocol 2 respond", `^v2-approval/04-respond: \.result\.run_id: added$`, "the run that goes on"),
+}
+
+// deliberate returns the reason of a difference, or nothing if it has none.
+func deliberate(d string, used map[string]bool) string {
+	for _, known := range differences {
+		if known.pattern.MatchString(d) {
+			used[known.name] = true
+			return known.reason
+		}
+	}
+	return ""
+}
