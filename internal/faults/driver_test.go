@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,8 +28,7 @@ type world struct {
 	provider *faults.Provider
 	host     *host
 
-	mu      sync.Mutex
-	created int
+	drives uint64 // how many loads there were
 }
 
 // seedOf draws a seed, or takes the one that is to be repeated.
@@ -65,13 +65,35 @@ func newWorld(t testing.TB, args ...string) *world {
 	return w
 }
 
+// model is an entry of the configuration file.
+type modelEntry struct{ name, provider, baseURL, more string }
+
+// newReal starts the real program with these models.
+func newReal(t testing.TB, p *faults.Provider, models []modelEntry, more string, env ...string) *world {
+	t.Helper()
+	w := &world{t: t, seed: seedOf(t), data: t.TempDir(), provider: p}
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	var b strings.Builder
+	fmt.Fprintf(&b, "addr: 127.0.0.1:0\ndata: %s\n%smodels:\n", w.data, more)
+	for _, m := range models {
+		fmt.Fprintf(&b, "  - {name: %s, model: %s, provider: %s, base_url: %q, api_key_env: FAULTS_KEY%s}\n", m.name, m.name, m.provider, m.baseURL, m.more)
+	}
+	if err := os.WriteFile(config, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.host = newHost(t, tributary(t, config, append([]string{"FAULTS_KEY=not-a-key"}, env...)...))
+	w.host.mustStart(t)
+	return w
+}
+
 // load says what is run.
 type load struct {
 	runs   int
 	spread time.Duration // over which they are created
 	order  func(i int, key string) faults.Order
 	wires  func(i int) []faults.Dialect
-	leave  float64 // how probable it is that a reader hangs up after a frame
+	model  func(i int) string // nil: the first
+	leave  float64            // how probable it is that a reader hangs up after a frame
 }
 
 // evidence is what one run left.
@@ -85,13 +107,15 @@ type evidence struct {
 // more; late readers come after that.
 func (w *world) drive(ctx context.Context, l load, quiet <-chan struct{}) []evidence {
 	w.t.Helper()
+	w.drives++
+	salt := w.drives << 32 // so that no two runs of a world share a thread
 	all := make([]evidence, l.runs)
 	var wg sync.WaitGroup
 	for i := range all {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			rng := rand.New(rand.NewPCG(w.seed, uint64(i)+1000))
+			rng := rand.New(rand.NewPCG(w.seed, salt+uint64(i)))
 			if !wait(ctx, time.Duration(rng.Int64N(int64(l.spread)+1))) {
 				return
 			}
@@ -175,16 +199,17 @@ func (w *world) follow(ctx context.Context, i int, l load, rng *rand.Rand) evide
 // others; the next request is for another thread and another text.
 func (w *world) create(ctx context.Context, i int, l load, rng *rand.Rand) evidence {
 	for try := 0; ; try++ {
-		w.mu.Lock()
-		w.created++
-		w.mu.Unlock()
 		e := evidence{thread: uuid(rng)}
 		e.Order = l.order(i, fmt.Sprintf("k%dx%d", i, try))
+		model := ""
+		if l.model != nil {
+			model = l.model(i)
+		}
 		var err error
 		if i%2 == 0 {
-			e.Run, err = w.createRun(ctx, e.thread, e.Order)
+			e.Run, err = w.createRun(ctx, e.thread, e.Order, model)
 		} else {
-			e.Run, err = w.createTask(ctx, e.thread, e.Order)
+			e.Run, err = w.createTask(ctx, e.thread, e.Order, model)
 		}
 		if err == nil {
 			return e
@@ -202,10 +227,15 @@ func uuid(rng *rand.Rand) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>52, b&0xffffffffffff)
 }
 
-func (w *world) createRun(ctx context.Context, thread string, o faults.Order) (string, error) {
+func (w *world) createRun(ctx context.Context, thread string, o faults.Order, model string) (string, error) {
+	configurable := map[string]string{}
+	if model != "" {
+		configurable["model_name"] = model
+	}
 	body, _ := json.Marshal(map[string]any{ // strings always encode
 		"assistant_id": "agent", "if_not_exists": "create", "stream_mode": []string{"messages-tuple", "values", "custom"},
-		"input": map[string]any{"messages": []any{map[string]string{"role": "user", "content": o.String()}}},
+		"input":  map[string]any{"messages": []any{map[string]string{"role": "user", "content": o.String()}}},
+		"config": map[string]any{"configurable": configurable},
 	})
 	code, data, _, err := w.host.call(ctx, "POST", "/threads/"+thread+"/runs", string(body))
 	if err != nil {
@@ -221,10 +251,10 @@ func (w *world) createRun(ctx context.Context, thread string, o faults.Order) (s
 }
 
 // createTask hangs up as soon as it knows the task's name; the task goes on without.
-func (w *world) createTask(ctx context.Context, thread string, o faults.Order) (string, error) {
+func (w *world) createTask(ctx context.Context, thread string, o faults.Order, model string) (string, error) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	body, _ := json.Marshal(map[string]any{"input": o.String(), "stream": true, "thread_id": thread}) // strings always encode
+	body, _ := json.Marshal(map[string]any{"input": o.String(), "stream": true, "thread_id": thread, "model": model}) // strings always encode
 	req, err := http.NewRequestWithContext(ctx, "POST", w.host.base()+"/tasks", strings.NewReader(string(body)))
 	if err != nil {
 		return "", err
@@ -354,6 +384,33 @@ func (h *host) silence(all []evidence) (longest time.Duration, where string) {
 	return longest, where
 }
 
+// takenUp tells how long after a restart runs went on: the times from the server listening to the first event of the attempt, in
+// order.
+func (h *host) takenUp(all []evidence) (times []time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range all {
+		for _, r := range all[i].Readings[:len(all[i].Readings)/2] { // those that were there
+			if r.Dialect != faults.LangGraph {
+				continue
+			}
+			for n, f := range r.Frames {
+				if n == 0 || f.Name != "metadata" {
+					continue
+				}
+				for _, d := range slices.Backward(h.downs) {
+					if d.to.Before(f.At) {
+						times = append(times, f.At.Sub(d.to))
+						break
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(times)
+	return times
+}
+
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -433,8 +490,10 @@ func (w *world) warm(ctx context.Context) holding {
 	quiet := make(chan struct{})
 	close(quiet)
 	w.judge(ctx, w.drive(ctx, load{
-		runs:  16,
-		order: func(_ int, key string) faults.Order { return faults.Order{Key: "warm" + key, Words: 5, GapMS: 1, Effect: true} },
+		runs: 16,
+		order: func(_ int, key string) faults.Order {
+			return faults.Order{Key: "warm" + key, Words: 5, GapMS: 1, Effect: true}
+		},
 		wires: mixedWires,
 	}, quiet))
 	w.host.client.CloseIdleConnections()

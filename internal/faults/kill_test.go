@@ -47,6 +47,9 @@ func killed(t *testing.T, runs, kills int) {
 	quietest, where := w.host.silence(all)
 	t.Logf("%d runs, %d kills, %d attempts, %d frames, %d reconnects in %v; slowest start %v, longest silence beside down time %v: %s",
 		runs, kills, attempts, frames, cuts, took.Round(time.Millisecond), w.host.slowestStart().Round(time.Millisecond), quietest.Round(time.Millisecond), where)
+	if up := w.host.takenUp(all); len(up) > 0 {
+		t.Logf("runs went on after a restart within %v at the median, %v at most", up[len(up)/2].Round(time.Millisecond), up[len(up)-1].Round(time.Millisecond))
+	}
 	if up := w.host.slowestStart(); up > 5*time.Second {
 		t.Errorf("the server took %v to start", up)
 	}

@@ -62,6 +62,28 @@ func (f Fault) String() string {
 	return s
 }
 
+// Disguise hides a text, so that it can be in an Order and yet be looked for everywhere: the provider takes the disguise off.
+func Disguise(text string) string { return "rot:" + rot13(text) }
+
+func undisguise(text string) string {
+	if hidden, ok := strings.CutPrefix(text, "rot:"); ok {
+		return rot13(hidden)
+	}
+	return text
+}
+
+func rot13(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return 'a' + (r-'a'+13)%26
+		case r >= 'A' && r <= 'Z':
+			return 'A' + (r-'A'+13)%26
+		}
+		return r
+	}, s)
+}
+
 // String is the text of the user's message.
 func (o Order) String() string {
 	data, _ := json.Marshal(o) // plain fields always encode

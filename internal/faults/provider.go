@@ -252,7 +252,7 @@ func (a *reply) status(f Fault) {
 	}
 	a.w.Header().Set("Content-Type", "application/json")
 	a.w.WriteHeader(f.Code)
-	_, _ = fmt.Fprintf(a.w, `{"type":"error","error":{"type":"mock_error","message":%s}}`, strconv.Quote("the mock fails as told "+f.Text)) // whoever has gone needs no answer
+	_, _ = fmt.Fprintf(a.w, `{"type":"error","error":{"type":"mock_error","message":%s}}`, strconv.Quote("the mock fails as told: "+undisguise(f.Text))) // whoever has gone needs no answer
 }
 
 func (a *reply) fail(f Fault) {
@@ -276,7 +276,7 @@ func (a *reply) fail(f Fault) {
 	case Cut:
 		// The handler returns, and with it the answer ends in good order.
 	case Inside:
-		a.say(a.wire.failure("the mock fails as told "+f.Text), 0)
+		a.say(a.wire.failure("the mock fails as told: "+undisguise(f.Text)), 0)
 	case None, Status, Slow: // none of them happens in the middle
 	}
 }
