@@ -190,6 +190,24 @@ func (j *Journal) Read(ctx context.Context, run string, after uint64) iter.Seq2[
 	}
 }
 
+// Last is the number of the last event that is stored of a run, whether or not what is stored can be read.
+func (j *Journal) Last(ctx context.Context, run string) (uint64, error) {
+	var last uint64
+	for {
+		chunks, err := j.store.Read(ctx, run, last, readBytes)
+		if err != nil {
+			return last, fmt.Errorf("read run %s after %d: %w", run, last, err)
+		}
+		before := last
+		for i := range chunks {
+			last = max(last, chunks[i].Last)
+		}
+		if last == before {
+			return last, nil
+		}
+	}
+}
+
 // read decodes a stretch of the store after seq into dst. It never skips: a hole or a broken chunk is an error.
 func (j *Journal) read(ctx context.Context, run string, after uint64, dst []event.Envelope) ([]event.Envelope, error) {
 	chunks, err := j.store.Read(ctx, run, after, readBytes)

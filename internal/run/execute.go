@@ -19,23 +19,27 @@ func (e *Engine) launch(r Run) {
 	// The run outlives the request that created it, and ends by its own context.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.mu.Lock()
-	e.active[r.ID] = &active{run: r, cancel: cancel}
+	a := &active{run: r, cancel: cancel}
+	e.active[r.ID] = a
 	e.busy++
 	if e.draining {
 		cancel(errDrain) // claimed in the last moment
 	}
 	e.mu.Unlock()
 	go func() {
-		defer e.retire(r.ID)
+		defer e.retire(a)
 		defer cancel(nil)
 		e.execute(ctx, cancel, r)
 	}()
 }
 
-// retire takes a run off the list, and lets the next one of its thread start.
-func (e *Engine) retire(id string) {
+// retire takes a run off the list, and lets the next one of its thread start. One that was given back may have been
+// taken up again already: that is another entry, and stays.
+func (e *Engine) retire(a *active) {
 	e.mu.Lock()
-	delete(e.active, id)
+	if e.active[a.run.ID] == a {
+		delete(e.active, a.run.ID)
+	}
 	e.mu.Unlock()
 	e.opt.Bus.Publish(bus.Message{Kind: bus.Wake})
 	e.leave()
@@ -45,13 +49,24 @@ func (e *Engine) retire(id string) {
 func (e *Engine) execute(ctx context.Context, cancel context.CancelCauseFunc, r Run) {
 	x := &execution{e: e, r: r, ledger: &ledger{}}
 	seq, err := x.replay(ctx)
-	if err != nil {
-		e.opt.Log.Error("read the journal of a run", "run", r.ID, "err", err)
-		if !errors.Is(err, journal.ErrCorrupt) {
-			e.giveBack(r)
-			return
+	if errors.Is(err, journal.ErrCorrupt) {
+		// What is stored cannot be read any more, so it cannot be continued; but it can be ended, behind all of it.
+		e.opt.Log.Error("the journal of a run is damaged", "run", r.ID, "err", err)
+		var unreadable error
+		if seq, unreadable = e.opt.Journal.Last(ctx, r.ID); unreadable != nil {
+			err = unreadable
 		}
-		// What is stored cannot be read any more, so it cannot be continued; but it can be ended.
+	}
+	if err != nil && !errors.Is(err, journal.ErrCorrupt) {
+		e.opt.Log.Error("read the journal of a run", "run", r.ID, "err", err)
+		e.giveBackLater(ctx, r)
+		return
+	}
+	if r.Cancel == NoCancel {
+		// Whoever cancelled the run after it was stored and before it was on the list could not tell us.
+		if now, err := e.opt.Store.Run(ctx, Identity{r.Owner}, r.ID); err == nil {
+			x.r.Cancel = now.Cancel
+		}
 	}
 	x.rec = &recorder{
 		log:    e.opt.Journal.Log(journal.Lease{Run: r.ID, Owner: e.worker, Epoch: r.Epoch}, r.Thread, seq),

@@ -99,9 +99,9 @@ func (e *Engine) keepLeases() {
 
 func (e *Engine) heartbeat() {
 	e.mu.Lock()
-	mine := make([]string, 0, len(e.active))
-	for id := range e.active {
-		mine = append(mine, id)
+	mine := make([]*active, 0, len(e.active))
+	for _, a := range e.active {
+		mine = append(mine, a)
 	}
 	e.mu.Unlock()
 	ctx := context.Background()
@@ -110,14 +110,14 @@ func (e *Engine) heartbeat() {
 		e.opt.Log.Error("heartbeat", "err", err)
 		return
 	}
-	for _, id := range mine {
-		action, ok := held[id]
+	for _, a := range mine { // those, and not who may have taken their place since
+		action, ok := held[a.run.ID]
 		switch {
 		case !ok:
 			// Harmless if it has just ended: nobody listens to the cancel then.
-			e.cancelActive(id, journal.ErrFenced)
+			a.cancel(journal.ErrFenced)
 		case action != NoCancel:
-			e.cancelActive(id, &cancelled{action})
+			a.cancel(&cancelled{action})
 		}
 	}
 	if err := e.releaseOrphans(ctx); err != nil {
@@ -133,6 +133,18 @@ func (e *Engine) giveBack(r Run) {
 	if err := e.releaseOrphans(context.Background()); err != nil {
 		e.opt.Log.Error("give back run; will try again", "run", r.ID, "err", err)
 	}
+}
+
+// giveBackLater gives a run back with the next heartbeat, so that one whose journal cannot be read now is not tried
+// again and again in between. If the run was told to stop, there is nothing to wait for.
+func (e *Engine) giveBackLater(ctx context.Context, r Run) {
+	if ctx.Err() != nil {
+		e.giveBack(r)
+		return
+	}
+	e.mu.Lock()
+	e.orphans = append(e.orphans, r)
+	e.mu.Unlock()
 }
 
 func (e *Engine) releaseOrphans(ctx context.Context) error {

@@ -32,8 +32,12 @@ func (r *recorder) Record(ctx context.Context, b graph.Batch) error {
 
 func (r *recorder) append(ctx context.Context, b journal.Batch) error {
 	ticket, err := r.enqueue(ctx, b)
+	return r.await(ctx, b, ticket, err)
+}
+
+// await waits for a promise, outside of the lock, so that others may queue behind it.
+func (r *recorder) await(ctx context.Context, b journal.Batch, ticket journal.Ticket, err error) error {
 	if err == nil && b.Promise {
-		// Waited for outside of the lock, so that others may queue behind it.
 		err = ticket.Wait(ctx)
 	}
 	if err != nil && r.log.Err() != nil {
@@ -45,6 +49,10 @@ func (r *recorder) append(ctx context.Context, b journal.Batch) error {
 func (r *recorder) enqueue(ctx context.Context, b journal.Batch) (journal.Ticket, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.enqueueLocked(ctx, b)
+}
+
+func (r *recorder) enqueueLocked(ctx context.Context, b journal.Batch) (journal.Ticket, error) {
 	if r.ledger.ended { // a goroutine that a node left behind
 		return journal.Ticket{}, journal.ErrClosed
 	}
@@ -63,9 +71,12 @@ func (r *recorder) end(ctx context.Context, e End, reason string) (End, error) {
 	r.mu.Lock()
 	events := r.ledger.closing(event.Status(e.Status), causeOf(e), e.Error)
 	e.Usage = r.ledger.usage
-	r.mu.Unlock()
 	ended := event.RunEnded{Status: event.Status(e.Status), Reason: reason, Error: e.Error, Usage: e.Usage}
-	return e, r.append(ctx, journal.Batch{Events: append(events, envelopes(ended)...), Saves: []any{e}, Promise: true})
+	b := journal.Batch{Events: append(events, envelopes(ended)...), Saves: []any{e}, Promise: true}
+	// Under the same lock: what a node left running could open something else in between.
+	ticket, err := r.enqueueLocked(ctx, b)
+	r.mu.Unlock()
+	return e, r.await(ctx, b, ticket, err)
 }
 
 // envelopes wraps events of the run as a whole.
