@@ -52,6 +52,8 @@ type Execution struct {
 	Recorder    Recorder     // nil: nothing is told
 	Store       Store
 	Recall      Recall
+	// Control, where there is one, can stop sub-agents of the run alone.
+	Control *Control
 	// Cache, where there is one, keeps the state for the thread's next run.
 	Cache *Cache
 	// OmitValues leaves Result.Values empty: whoever has a store can read them there.
@@ -83,7 +85,7 @@ func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 		x.RecursionLimit = DefaultRecursionLimit
 	}
 	e := &engine{
-		g: g, x: &session{Execution: x, begun: map[string]int{}},
+		g: g, x: &session{Execution: x, begun: map[string]int{}, spent: map[string]item.Usage{}},
 		before: slices.Concat(g.before, x.InterruptBefore),
 		after:  slices.Concat(g.after, x.InterruptAfter),
 	}
@@ -103,7 +105,8 @@ func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 type session struct {
 	Execution
 	mu    sync.Mutex
-	begun map[string]int // how often each graph below the root was entered, by namespace
+	begun map[string]int        // how often each graph below the root was entered, by namespace
+	spent map[string]item.Usage // what sub-agents have cost so far, by task
 }
 
 // record writes a batch, and marks an error as one of writing, after which nothing may be written.

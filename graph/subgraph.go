@@ -141,6 +141,8 @@ type Child struct {
 	Task  string
 	Agent string
 	Title string
+	// Uncalled says that no tool call opened it, as with an expert of a team.
+	Uncalled bool
 	// Input is an object of the child's fields: a json.RawMessage, a []Write, or what encodes as one.
 	Input any
 }
@@ -163,6 +165,8 @@ func (s *Scope) Run(ctx context.Context, g *Graph, c Child) (Result, error) {
 	}
 	e := s.engine.below(g, s.task.Node+":"+childID(s.task.ID, c.Task))
 	e.task, e.meter = c.Task, &meter{parent: s.engine.meter}
+	ctx, leave := s.engine.x.Control.enter(ctx, c.Task)
+	defer leave()
 	return e.serve(ctx, c, s.engine.task, input)
 }
 
@@ -181,6 +185,9 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 	// After a crash the journal has its beginning already: it was written with the first checkpoint.
 	if recovered := snap != nil && snap.Run == e.x.Run && tries == 1; !recovered {
 		started := event.TaskStarted{Parent: parent, CallID: c.Task, Agent: c.Agent, Title: c.Title}
+		if c.Uncalled {
+			started.CallID = ""
+		}
 		if tries > 1 {
 			started.Attempt = tries
 		}
@@ -188,6 +195,8 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 	} else if r, ok := e.x.Recall.(UsageRecall); ok {
 		e.meter.usage = r.TaskUsage(c.Task)
 	}
+	e.x.carryUsage(c.Task, e.meter)
+	defer e.x.keepUsage(c.Task, e.meter)
 	if snap == nil {
 		e.fresh()
 		err = e.input(ctx, input)
@@ -216,6 +225,21 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 		return Result{}, &Interruption{Interrupts: e.open}
 	}
 	return e.result(true)
+}
+
+// carryUsage adds what earlier attempts of a sub-agent cost in this process: what it used is what all of them used.
+func (x *session) carryUsage(task string, m *meter) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if spent, ok := x.spent[task]; ok {
+		m.usage = spent
+	}
+}
+
+func (x *session) keepUsage(task string, m *meter) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.spent[task] = m.sum()
 }
 
 // UsageRecall is a [Recall] that also knows what a sub-agent had used when its process died.

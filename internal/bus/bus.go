@@ -11,8 +11,9 @@ import "sync"
 type Kind string
 
 const (
-	Wake   Kind = "wake"   // a run is waiting for a worker
-	Cancel Kind = "cancel" // a run was asked to stop
+	Wake       Kind = "wake"        // a run is waiting for a worker
+	Cancel     Kind = "cancel"      // a run was asked to stop
+	CancelTask Kind = "cancel_task" // one sub-agent of a run was asked to stop
 )
 
 // Message is a hint.
@@ -20,6 +21,7 @@ type Message struct {
 	Kind   Kind
 	Run    string
 	Action string // of a Cancel: how
+	Task   string // of a CancelTask: whom
 }
 
 // Bus passes messages to all subscribers, the sender's own included.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/bus"
 	"github.com/tributary-ai/tributary/internal/journal"
@@ -124,14 +125,15 @@ func (e *Engine) leave() {
 
 // active is a run that executes here.
 type active struct {
-	run    Run
-	cancel context.CancelCauseFunc
+	run     Run
+	cancel  context.CancelCauseFunc
+	control *graph.Control
 }
 
-// Causes with which a run's context is cancelled.
+// Causes with which a run's context is cancelled. Nodes may tell of them, so they are errors for events.
 var (
-	errDrain   = errors.New("the server is shutting down")
-	errTimeout = errors.New("the run took longer than it may")
+	errDrain   error = &event.Error{Code: "drain", Message: "the server is shutting down"}
+	errTimeout error = &event.Error{Code: graph.CodeTimeout, Name: "TimeoutError", Message: "the run took longer than it may"}
 )
 
 // cancelled is the cause of a run that somebody asked to stop.
@@ -300,14 +302,34 @@ func (e *Engine) hear(m bus.Message) {
 		e.wake()
 	case bus.Cancel:
 		e.cancelActive(m.Run, &cancelled{Action(m.Action)})
+	case bus.CancelTask:
+		if a := e.activeRun(m.Run); a != nil {
+			a.control.CancelTask(m.Task)
+		}
 	}
 }
 
-func (e *Engine) cancelActive(id string, cause error) {
+func (e *Engine) activeRun(id string) *active {
 	e.mu.Lock()
-	a := e.active[id]
-	e.mu.Unlock()
-	if a != nil {
+	defer e.mu.Unlock()
+	return e.active[id]
+}
+
+// CancelTask asks one sub-agent of a run to stop; its caller is told and goes on. Nothing is stored: that the sub-agent
+// has stopped is said by its TaskEnded, and one that has ended, or has not begun, is not stopped.
+func (e *Engine) CancelTask(ctx context.Context, who Identity, id, task string) (Run, error) {
+	r, err := e.opt.Store.Run(ctx, who, id)
+	if err != nil {
+		return r, fmt.Errorf("cancel: %w", err)
+	}
+	if !r.Status.Ended() {
+		e.opt.Bus.Publish(bus.Message{Kind: bus.CancelTask, Run: id, Task: task})
+	}
+	return r, nil
+}
+
+func (e *Engine) cancelActive(id string, cause error) {
+	if a := e.activeRun(id); a != nil {
 		a.cancel(cause)
 	}
 }

@@ -19,7 +19,8 @@ func (e *Engine) launch(r Run) {
 	// The run outlives the request that created it, and ends by its own context.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.mu.Lock()
-	a := &active{run: r, cancel: cancel}
+	control := &graph.Control{}
+	a := &active{run: r, cancel: cancel, control: control}
 	e.active[r.ID] = a
 	e.busy++
 	if e.draining {
@@ -29,7 +30,7 @@ func (e *Engine) launch(r Run) {
 	go func() {
 		defer e.retire(a)
 		defer cancel(nil)
-		e.execute(ctx, cancel, r)
+		e.execute(ctx, cancel, control, r)
 	}()
 }
 
@@ -46,8 +47,8 @@ func (e *Engine) retire(a *active) {
 }
 
 // execute runs a graph from where the journal says that it stands to the end of the run.
-func (e *Engine) execute(ctx context.Context, cancel context.CancelCauseFunc, r Run) {
-	x := &execution{e: e, r: r, ledger: &ledger{}}
+func (e *Engine) execute(ctx context.Context, cancel context.CancelCauseFunc, control *graph.Control, r Run) {
+	x := &execution{e: e, r: r, control: control, ledger: &ledger{}}
 	seq, err := x.replay(ctx)
 	if errors.Is(err, journal.ErrCorrupt) {
 		// What is stored cannot be read any more, so it cannot be continued; but it can be ended, behind all of it.
@@ -79,12 +80,13 @@ func (e *Engine) execute(ctx context.Context, cancel context.CancelCauseFunc, r 
 
 // execution is one attempt at a run.
 type execution struct {
-	e      *Engine
-	r      Run
-	rec    *recorder
-	ledger *ledger
-	recall graph.Recall // nil for a first attempt
-	result graph.Result
+	e       *Engine
+	r       Run
+	rec     *recorder
+	control *graph.Control
+	ledger  *ledger
+	recall  graph.Recall // nil for a first attempt
+	result  graph.Result
 }
 
 // replay reads what earlier attempts wrote.
@@ -173,7 +175,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
-		Cache: x.e.states, OmitValues: true,
+		Control: x.control, Cache: x.e.states, OmitValues: true,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err
@@ -218,6 +220,10 @@ func (x *execution) settle(ctx context.Context, err error) {
 		x.e.giveBack(x.r)
 		return
 	case errors.Is(err, errDrain):
+		// What is queued must be written while the lease is ours, or it is lost to the fence and done again.
+		if err := x.rec.log.Append(context.WithoutCancel(ctx), journal.Batch{Promise: true}); err != nil {
+			log.Error("write what is left of a run that is handed over", "err", err)
+		}
 		x.e.giveBack(x.r)
 		return
 	}
@@ -254,8 +260,7 @@ func (x *execution) end(err error) End {
 		end.Status, end.Waiting = Cancelled, x.ledger.checkpoints
 		end.Rollback = stop.action == RollbackRun
 	case errors.Is(err, errTimeout):
-		end.Status = TimedOut
-		end.Error = &event.Error{Code: graph.CodeTimeout, Name: "TimeoutError", Message: errTimeout.Error()}
+		end.Status, end.Error = TimedOut, graph.ErrorOf(errTimeout)
 	default:
 		end.Status, end.Error = Failed, graph.ErrorOf(err)
 	}

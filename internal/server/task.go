@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/transcript"
@@ -200,7 +201,7 @@ func (s *Server) cancelTask(w http.ResponseWriter, r *http.Request, who run.Iden
 		return err
 	}
 	if ref.child != "" {
-		return s.cancelChild(ref)
+		return s.cancelChild(w, r, who, ref, req.Wait)
 	}
 	if ref.run.Status.Ended() {
 		return s.cancelEnded(w, r, ref)
@@ -233,8 +234,27 @@ func (s *Server) cancelEnded(w http.ResponseWriter, r *http.Request, ref taskRef
 	return &statusError{http.StatusConflict, "id", fmt.Sprintf("id: task %q is %s and cannot be canceled any more", ref.run.ID, taskStatus(ref.run.Status))}
 }
 
-func (s *Server) cancelChild(ref taskRef) error {
-	return &statusError{http.StatusNotImplemented, "root", fmt.Sprintf("root: a sub-agent cannot be canceled alone yet; cancel its root task %q", ref.run.ID)}
+// cancelChild stops a sub-agent alone; its root goes on without it.
+func (s *Server) cancelChild(w http.ResponseWriter, r *http.Request, who run.Identity, ref taskRef, wait bool) error {
+	rn, err := s.opt.Engine.CancelTask(r.Context(), who, ref.run.ID, ref.child)
+	if err != nil {
+		return err
+	}
+	if rn.Status.Ended() {
+		return s.cancelEnded(w, r, ref)
+	}
+	if !wait {
+		return s.answerWith(w, r, http.StatusAccepted, ref)
+	}
+	for env, err := range s.opt.Journal.Follow(r.Context(), ref.run.ID, journal.Position{}) {
+		if err != nil {
+			return err
+		}
+		if _, ended := env.Event.(event.TaskEnded); ended && env.Task == ref.child {
+			break
+		}
+	}
+	return s.answerWith(w, r, http.StatusOK, ref)
 }
 
 // deleteTask removes a task that has ended. Later tasks of the thread build on its state, so only the newest goes.

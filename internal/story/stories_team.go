@@ -8,7 +8,6 @@ import (
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/agent"
 	"github.com/tributary-ai/tributary/internal/run"
-	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -35,21 +34,6 @@ for the run all the same. The plan is told whole whenever it changes. The team i
 			Edge(graph.Start, "lead").Edge("expert", "report").Edge("report", graph.End))
 		w.ask("What does water do?", run.Success)
 	},
-	// The end of Ben's second attempt leaves out what the first had cost; the run's end does not.
-	Faults: []transcript.Law{transcript.CountedOnce},
-	Edit:   uncalled,
-}
-
-// uncalled takes the call out of the beginnings of the experts' tasks: nobody called them. The graph runtime cannot say so
-// yet, it takes every child for the work of a tool call.
-func uncalled(events []event.Envelope) []event.Envelope {
-	for i := range events {
-		if e, ok := events[i].Event.(event.TaskStarted); ok {
-			e.CallID = ""
-			events[i].Event = e
-		}
-	}
-	return events
 }
 
 // expert is an agent that can be a member of a team.
@@ -100,7 +84,7 @@ func (t *team) expert(ctx context.Context, s *graph.Scope) (graph.Command, error
 		}
 	}
 	work := graph.Child{
-		Task: "expert-" + a.Member, Agent: a.Member, Title: a.Work,
+		Task: "expert-" + a.Member, Agent: a.Member, Title: a.Work, Uncalled: true,
 		Input: map[string]any{"messages": []item.Message{item.UserText("work-"+a.Member, "Tell of "+a.Work+".")}},
 	}
 	if _, err = s.Run(ctx, t.experts[a.Member], work); err != nil {
