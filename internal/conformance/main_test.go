@@ -126,3 +126,9 @@ func (s *serving) settle(ctx context.Context) {
 		}
 	}
 }
+
+func withCancel(t testing.TB) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,8 @@ type Server struct {
 	started time.Time
 	closing chan struct{}
 
+	patterns []string
+
 	answering answerLocks
 }
 
@@ -133,8 +136,12 @@ func (s *Server) info(w http.ResponseWriter, _ *http.Request) {
 // handler is a route that knows who asks and may fail.
 type handler func(w http.ResponseWriter, r *http.Request, who run.Identity) error
 
+// Routes lists the routes that know who asks, as "METHOD /path/{name}".
+func (s *Server) Routes() []string { return slices.Clone(s.patterns) }
+
 // handle adds a route.
 func (s *Server) handle(pattern string, h handler) {
+	s.patterns = append(s.patterns, pattern)
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.opt.Identify(r)
 		if err != nil {
