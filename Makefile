@@ -3,7 +3,7 @@
 BENCH ?= -write docs/benchmarks.md
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build test lint fuzz bench docs clean
+.PHONY: soak build test lint fuzz bench docs clean
 
 build: ## bin/tributary, a single static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/tributary ./cmd/tributary
@@ -19,6 +19,9 @@ fuzz: ## every fuzz target for a while: make fuzz FUZZ_SECONDS=600
 
 bench: ## measure everything and write docs/benchmarks.md, about 10 minutes; make bench BENCH='-quick -only http' looks at a part
 	go run ./internal/bench $(BENCH)
+
+soak: ## faults that take minutes, need root, or both: make soak SOAK=Mix FAULTS_SOAK_FOR=2h
+	FAULTS_SOAK=1 go test ./internal/faults -run 'TestSoak$(SOAK)' -v -count 1 -timeout 6h
 
 docs: ## regenerate what is generated: docs/events.md
 	go test ./internal/eventdoc -run TestEventsPageIsCurrent -update

@@ -443,6 +443,7 @@ func (w *world) disturb(ctx context.Context, n int, least, spread time.Duration)
 	go func() {
 		defer close(done)
 		for range n {
+			w.busy(ctx)
 			if !wait(ctx, least+time.Duration(rng.Int64N(int64(spread)))) {
 				return
 			}
@@ -459,6 +460,15 @@ func (w *world) disturb(ctx context.Context, n int, least, spread time.Duration)
 		}
 	}()
 	return done
+}
+
+// busy waits until the process that runs now has asked for an answer: to kill one that has not begun to work proves little.
+func (w *world) busy(ctx context.Context) {
+	for had, until := w.provider.Total(), time.Now().Add(5*time.Second); w.provider.Total() == had && time.Now().Before(until); {
+		if !wait(ctx, 10*time.Millisecond) {
+			return
+		}
+	}
 }
 
 // flat makes sure that a server that has nothing to do holds no more than it did before.

@@ -79,6 +79,13 @@ func (p *Provider) Calls(key string) []Call {
 	return out
 }
 
+// Total is the number of requests so far.
+func (p *Provider) Total() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.calls)
+}
+
 // Headers are those of all requests so far.
 func (p *Provider) Headers() []http.Header {
 	p.mu.Lock()

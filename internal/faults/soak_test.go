@@ -1,0 +1,234 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tributary-ai/tributary/internal/faults"
+)
+
+// soak skips a test unless somebody has time for it.
+func soak(t *testing.T) context.Context {
+	t.Helper()
+	if os.Getenv("FAULTS_SOAK") == "" {
+		t.Skip("takes minutes; run it with make soak")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// calm is what drive is given where nobody disturbs the server.
+func calm() <-chan struct{} {
+	quiet := make(chan struct{})
+	close(quiet)
+	return quiet
+}
+
+// mount makes a file system in a file: small, and gone after the test. It needs root.
+func mount(t *testing.T, megabytes int) (dir string) {
+	t.Helper()
+	image := filepath.Join(t.TempDir(), "image")
+	dir = t.TempDir()
+	f, err := os.Create(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(int64(megabytes)<<20), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"mkfs.ext4", "-q", "-m", "0", image}, {"mount", "-o", "loop", image, dir}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("%s: %v: %s", args[0], err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+	return dir
+}
+
+// TestSoakFullDisk fills the disk under a server that streams. It must live, answer 503 at once, still serve what it has, and go on
+// without a restart when there is room again; no run may be lost.
+func TestSoakFullDisk(t *testing.T) {
+	ctx := soak(t)
+	w := &world{t: t, seed: seedOf(t), data: filepath.Join(mount(t, 48), "data"), provider: startProvider(t)}
+	w.host = newHost(t, mortal(t, w.data, w.provider.URL()))
+	w.host.mustStart(t)
+	w.warm(ctx)
+	order := func(_ int, key string) faults.Order {
+		return faults.Order{Key: key, Words: 200, GapMS: 20, Effect: true}
+	}
+	type result struct{ all []evidence }
+	quiet := make(chan struct{})
+	done := make(chan result, 1)
+	go func() {
+		done <- result{w.drive(ctx, load{runs: 20, order: order, wires: mixedWires}, quiet)}
+	}()
+	w.busy(ctx)
+	wait(ctx, time.Second)
+	free := fill(t, filepath.Dir(w.data))
+	t.Log("the disk is full")
+
+	refused := 0
+	for range 10 {
+		began := time.Now()
+		code, body, _, err := w.host.call(ctx, "POST", "/tasks", `{"input":"{\"key\":\"full\",\"words\":1}","stream":true}`)
+		if took := time.Since(began); err != nil || took > time.Second {
+			t.Errorf("with a full disk: %d %v after %v", code, err, took)
+		}
+		switch {
+		case code == http.StatusServiceUnavailable && strings.Contains(string(body), `"error"`):
+			refused++
+		case code == http.StatusOK && refused == 0: // there was a little room
+		default:
+			t.Errorf("with a full disk: %d %s", code, body)
+		}
+		wait(ctx, 200*time.Millisecond)
+	}
+	if refused == 0 {
+		t.Error("the disk was not full: nothing was put to the test")
+	}
+	if code, _, _, err := w.host.call(ctx, "GET", "/tasks?limit=5", ""); err != nil || code != http.StatusOK {
+		t.Errorf("reading with a full disk: %d %v", code, err)
+	}
+	if !w.host.alive() {
+		t.Fatal("the server has died of it")
+	}
+	free()
+	close(quiet)
+	until := time.Now().Add(20 * time.Second)
+	for {
+		code, _, _, err := w.host.call(ctx, "POST", "/tasks", `{"input":"{\"key\":\"room\",\"words\":1}","stream":true}`)
+		if err == nil && code == http.StatusOK {
+			t.Logf("works again after %v", time.Since(until.Add(-20*time.Second)).Round(time.Millisecond))
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("20 seconds after there was room again: %d %v", code, err)
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+	w.judge(ctx, (<-done).all)
+}
+
+// fill uses up all room on a disk; free gives it back.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "filler")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := make([]byte, 64<<10)
+	for {
+		if _, err := f.Write(block); err != nil {
+			if len(block) > 512 { // to the last bit
+				block = block[:len(block)/2]
+				continue
+			}
+			if !errors.Is(err, syscall.ENOSPC) {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	_ = f.Sync() // it may say once more that there is no room
+	return func() {
+		if err := errors.Join(f.Close(), os.Remove(path)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSoakTerminated asks the server to end again and again in the middle of 200 runs. Each time it must end in good order within its
+// drain time, and the next process must go on: no run fails.
+func TestSoakTerminated(t *testing.T) {
+	ctx := soak(t)
+	w := newWorld(t)
+	before := w.warm(ctx)
+	rng := rand.New(rand.NewPCG(w.seed, 2))
+	quiet := make(chan struct{})
+	go func() {
+		defer close(quiet)
+		for range 8 {
+			w.busy(ctx)
+			wait(ctx, 300*time.Millisecond+time.Duration(rng.IntN(900))*time.Millisecond)
+			began := time.Now()
+			if err := w.host.stop(15 * time.Second); err != nil {
+				t.Errorf("terminated: %v", err)
+			}
+			t.Logf("ended within %v", time.Since(began).Round(time.Millisecond))
+			if err := w.host.start(); err != nil {
+				t.Errorf("restart: %v", err)
+				return
+			}
+		}
+	}()
+	all := w.drive(ctx, load{
+		runs: 200, spread: 5 * time.Second, wires: mixedWires,
+		order: func(_ int, key string) faults.Order {
+			return faults.Order{Key: key, Words: 60, GapMS: 40, Effect: true}
+		},
+	}, quiet)
+	w.judge(ctx, all)
+	silence, where := w.host.silence(all)
+	t.Logf("longest silence beside down time %v: %s", silence, where)
+	w.flat(ctx, before)
+}
+
+// TestSoakThousand is TestKilledServer with a thousand runs.
+func TestSoakThousand(t *testing.T) {
+	soak(t)
+	killed(t, 1000, 3)
+}
+
+// TestSoakMix lets everything happen at once for as long as FAULTS_SOAK_FOR says, ten minutes by default: kills, pauses, readers that leave,
+// providers that fail. Afterwards the server must hold no more than before.
+func TestSoakMix(t *testing.T) {
+	soak(t)
+	long := 10 * time.Minute
+	if s := os.Getenv("FAULTS_SOAK_FOR"); s != "" {
+		var err error
+		if long, err = time.ParseDuration(s); err != nil {
+			t.Fatalf("FAULTS_SOAK_FOR: %v", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), long+5*time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	before := w.warm(ctx)
+	rng := rand.New(rand.NewPCG(w.seed, 3))
+	kinds := []faults.Fault{{Kind: faults.Reset, After: 9}, {Kind: faults.Cut, After: 5}, {Kind: faults.Garbage, After: 7}, {Kind: faults.Status, Code: 500}}
+	runs := 0
+	for round, until := 0, time.Now().Add(long); time.Now().Before(until) && !t.Failed(); round++ {
+		n := 50 + rng.IntN(150)
+		runs += n
+		l := load{
+			runs: n, spread: 2 * time.Second, leave: 0.01 * float64(rng.IntN(5)), wires: mixedWires,
+			order: func(i int, key string) faults.Order {
+				o := faults.Order{Key: fmt.Sprintf("r%d%s", round, key), Words: 20 + i%60, GapMS: 10 + i%40, Effect: i%3 > 0}
+				if i%7 == 0 {
+					o.Faults = kinds[i%len(kinds):][:1]
+				}
+				return o
+			},
+		}
+		w.seed = rng.Uint64()
+		w.judge(ctx, w.drive(ctx, l, w.disturb(ctx, rng.IntN(4), 300*time.Millisecond, 2*time.Second)))
+	}
+	t.Logf("%d runs", runs)
+	w.flat(ctx, before)
+}
