@@ -113,7 +113,11 @@ const hexDigits = "0123456789abcdef"
 // AppendString writes a JSON string. Invalid UTF-8 becomes U+FFFD, as in encoding/json; U+2028 and U+2029
 // are escaped because JavaScript once took them for line ends, and so did many an SSE parser.
 func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
+	return append(AppendEscaped(append(dst, '"'), s), '"')
+}
+
+// AppendEscaped writes the inside of a JSON string, for those who put one together.
+func AppendEscaped(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -154,8 +158,7 @@ func AppendString(dst []byte, s string) []byte {
 		}
 		i += size
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	return append(dst, s[start:]...)
 }
 
 // MarshalJSON writes the same form as AppendJSON; json.Marshal then adds its escapes for HTML.

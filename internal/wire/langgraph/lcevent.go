@@ -12,7 +12,7 @@ import (
 // name; the namespace is in their metadata.
 
 func (p *Projector) runnable(kind, name, id string, tags, metadata, data []byte) {
-	b := appendString([]byte(`{"event":`), kind)
+	b := event.AppendString([]byte(`{"event":`), kind)
 	b = append(append(b, `,"data":`...), data...)
 	b = appendField(b, "name", name)
 	b = append(append(b, `,"tags":`...), tags...)
@@ -121,7 +121,7 @@ func (p *Projector) toolEnd(c *call, r item.ToolResult) error {
 }
 
 func (p *Projector) appendTool(c *call, kind string) []byte {
-	b := appendString([]byte(`{"event":`), kind)
+	b := event.AppendString([]byte(`{"event":`), kind)
 	b = appendField(b, "toolCallId", c.id)
 	return appendField(b, "name", c.name)
 }

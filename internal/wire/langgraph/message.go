@@ -84,7 +84,7 @@ func (p *Projector) startTurn(e event.TurnStarted) {
 		b = appendField(b, "ls_model_name", e.Model)
 	}
 	t.meta = append(b, `,"ls_model_type":"chat"}`...)
-	t.head = appendString([]byte(`[{"id":`), e.Turn)
+	t.head = event.AppendString([]byte(`[{"id":`), e.Turn)
 	t.head = append(t.head, `,"content":`...)
 	t.tail = append(append(append([]byte(plainRest), ','), t.meta...), ']')
 }
@@ -115,12 +115,12 @@ func (p *Projector) text(t *turn, text string) {
 	if p.opt.Modes.Has(MessagesTuple) {
 		b := make([]byte, 0, len(t.head)+len(text)+len(t.tail)+8)
 		b = append(b, t.head...)
-		b = appendString(b, text)
+		b = event.AppendString(b, text)
 		p.emit(t.name, append(b, t.tail...))
 	}
 	if p.opt.Modes.Has(Messages | Events) {
-		t.whole.text = appendEscaped(t.whole.text, text)
-		p.again(t, appendString(nil, text), plainRest)
+		t.whole.text = event.AppendEscaped(t.whole.text, text)
+		p.again(t, event.AppendString(nil, text), plainRest)
 	}
 }
 
@@ -146,7 +146,7 @@ func (p *Projector) begin(t *turn) {
 	t.streamed = true
 	p.shown[t.id] = true
 	if p.opt.Modes.Has(Messages) {
-		b := append(appendString([]byte{'{'}, t.id), `:{"metadata":`...)
+		b := append(event.AppendString([]byte{'{'}, t.id), `:{"metadata":`...)
 		p.emit("messages/metadata", append(append(b, t.meta...), `}}`...))
 	}
 }
@@ -158,7 +158,7 @@ func (p *Projector) again(t *turn, content []byte, rest string) {
 		p.emit("messages/partial", append(b, ']'))
 	}
 	if p.opt.Modes.Has(Events) {
-		b := appendString([]byte(`{"chunk":{"id":`), t.id)
+		b := event.AppendString([]byte(`{"chunk":{"id":`), t.id)
 		b = append(append(b, `,"content":`...), content...)
 		p.modelEvent("on_chat_model_stream", t, append(append(b, rest...), '}'))
 	}
@@ -187,7 +187,7 @@ func (t *turn) appendWhole(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendString(append(b, `{"name":`...), c.name), `,"args":`...)
+		b = append(event.AppendString(append(b, `{"name":`...), c.name), `,"args":`...)
 		b = append(b, c.object()...)
 		b = append(appendField(b, "id", c.id), `,"type":"tool_call"}`...)
 	}
@@ -228,10 +228,10 @@ func (t *turn) appendFinish(b []byte, e *event.TurnEnded) []byte {
 	}
 	b = append(b, '{')
 	if e.Finish != "" {
-		b = append(appendString(append(b, `"finish_reason":`...), string(e.Finish)), ',')
+		b = append(event.AppendString(append(b, `"finish_reason":`...), string(e.Finish)), ',')
 	}
 	if model != "" {
-		b = append(appendString(append(b, `"model_name":`...), model), ',')
+		b = append(event.AppendString(append(b, `"model_name":`...), model), ',')
 	}
 	if b[len(b)-1] == ',' {
 		b = b[:len(b)-1]
@@ -253,7 +253,7 @@ func (p *Projector) startCall(t *turn, c *call) {
 
 func (p *Projector) arguments(t *turn, c *call, text string) {
 	if p.opt.Modes.Has(Messages | Events) {
-		c.so = appendEscaped(c.so, text)
+		c.so = event.AppendEscaped(c.so, text)
 	}
 	b := strconv.AppendInt([]byte(`{"type":"tool_call_chunk","index":`), int64(c.index), 10)
 	b = append(appendField(b, "args", text), '}')
@@ -262,9 +262,9 @@ func (p *Projector) arguments(t *turn, c *call, text string) {
 
 func (p *Projector) reasoning(t *turn, text string) {
 	if p.opt.Modes.Has(Messages | Events) {
-		t.whole.reasoning = appendEscaped(t.whole.reasoning, text)
+		t.whole.reasoning = event.AppendEscaped(t.whole.reasoning, text)
 	}
-	b := appendString([]byte(`,"tool_calls":[],"invalid_tool_calls":[],"tool_call_chunks":[],"additional_kwargs":{"reasoning_content":`), text)
+	b := event.AppendString([]byte(`,"tool_calls":[],"invalid_tool_calls":[],"tool_call_chunks":[],"additional_kwargs":{"reasoning_content":`), text)
 	p.piece(t, string(append(b, `},"response_metadata":{},"type":"ai"}`...)))
 }
 

@@ -195,7 +195,7 @@ func (p *Projector) appendMeta(b []byte, x *execution) []byte {
 		if t == "push" {
 			t = "__pregel_push"
 		}
-		b = appendString(b, t)
+		b = event.AppendString(b, t)
 	}
 	b = append(b, ']')
 	b = appendPath(appendKey(b, "langgraph_path"), x.path)
@@ -212,11 +212,11 @@ func appendPath(b []byte, path []string) []byte {
 		}
 		switch {
 		case i == 0 && (s == "pull" || s == "push"):
-			b = appendString(b, "__pregel_"+s)
+			b = event.AppendString(b, "__pregel_"+s)
 		case i == 1 && path[0] == "push" && isNumber(s):
 			b = append(b, s...)
 		default:
-			b = appendString(b, s)
+			b = event.AppendString(b, s)
 		}
 	}
 	return append(b, ']')

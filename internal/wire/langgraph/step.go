@@ -50,7 +50,7 @@ func (p *Projector) tellState(ns string, values bool) error {
 
 // appendSource writes the metadata of a checkpoint.
 func (p *Projector) appendSource(b []byte, ns string, st *State) []byte {
-	b = appendString(append(b, `{"source":`...), string(st.Source))
+	b = event.AppendString(append(b, `{"source":`...), string(st.Source))
 	b = appendInt(b, "step", st.Step)
 	b = p.appendParents(append(b, `,"parents":`...), ns)
 	return append(b, '}')
@@ -66,8 +66,8 @@ func (p *Projector) appendParents(b []byte, ns string) []byte {
 			if b[len(b)-1] != '{' {
 				b = append(b, ',')
 			}
-			b = append(appendString(b, ns), ':')
-			b = appendString(b, sp.checkpoint)
+			b = append(event.AppendString(b, ns), ':')
+			b = event.AppendString(b, sp.checkpoint)
 		}
 	}
 	return append(b, '}')
@@ -84,12 +84,12 @@ func (p *Projector) appendCheckpoint(b []byte, ns string, st *State) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(append(b, `{"id":`...), t.ID)
+		b = event.AppendString(append(b, `{"id":`...), t.ID)
 		b = appendField(b, "name", t.Node)
 		b = appendPath(appendKey(b, "path"), t.Path)
 		b = append(b, `,"interrupts":[]`...)
 		if t.Subgraph {
-			b = appendString(append(b, `,"checkpoint":{"thread_id":`...), p.thread)
+			b = event.AppendString(append(b, `,"checkpoint":{"thread_id":`...), p.thread)
 			b = appendField(b, "checkpoint_ns", under(ns, t.Node+":"+t.ID))
 			b = append(b, `,"checkpoint_id":null,"checkpoint_map":null}`...)
 		}
@@ -108,7 +108,7 @@ func (p *Projector) appendCheckpoint(b []byte, ns string, st *State) []byte {
 
 // appendReference writes a checkpoint as clients name it in requests.
 func (p *Projector) appendReference(b []byte, ns, id string) []byte {
-	b = appendString(append(b, `{"thread_id":`...), p.thread)
+	b = event.AppendString(append(b, `{"thread_id":`...), p.thread)
 	b = appendField(b, "checkpoint_id", id)
 	b = appendField(b, "checkpoint_ns", ns)
 	return append(p.appendMap(b, ns), '}')
@@ -123,7 +123,7 @@ func (p *Projector) appendMap(b []byte, ns string) []byte {
 }
 
 func (p *Projector) appendConfig(b []byte, ns, id string) []byte {
-	b = appendString(append(b, `{"configurable":{"checkpoint_ns":`...), ns)
+	b = event.AppendString(append(b, `{"configurable":{"checkpoint_ns":`...), ns)
 	if ns != "" {
 		b = p.appendMap(b, ns)
 	}
@@ -161,7 +161,7 @@ func (p *Projector) tellTask(x *execution) error {
 		input = st.Values
 	}
 	if p.shows(Tasks | Debug) {
-		b := appendString([]byte(`{"id":`), x.id)
+		b := event.AppendString([]byte(`{"id":`), x.id)
 		b = appendField(b, "name", x.node)
 		b = appendState(append(b, `,"input":`...), input)
 		b = appendNames(append(b, `,"triggers":`...), x.triggers)
@@ -180,7 +180,7 @@ func (p *Projector) tellResult(x *execution, e event.NodeEnded) {
 	if !p.shows(Tasks | Debug) {
 		return
 	}
-	b := appendString([]byte(`{"id":`), x.id)
+	b := event.AppendString([]byte(`{"id":`), x.id)
 	b = appendField(b, "name", x.node)
 	if e.Error != nil {
 		b = appendField(b, "error", e.Error.Message)
@@ -206,7 +206,7 @@ func (p *Projector) appendInterrupts(b []byte, ids []string) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(append(b, `{"id":`...), id)
+		b = event.AppendString(append(b, `{"id":`...), id)
 		b = append(b, `,"value":`...)
 		if q, ok := p.questions[id]; ok {
 			b = append(b, q.value...)
@@ -223,7 +223,7 @@ func (p *Projector) tellUpdate(x *execution, update json.RawMessage, cached bool
 	if !p.shows(Updates) {
 		return
 	}
-	b := append(appendString([]byte{'{'}, x.node), ':')
+	b := append(event.AppendString([]byte{'{'}, x.node), ':')
 	b = appendUpdate(b, update)
 	if cached {
 		b = append(b, `,"__metadata__":{"cached":true}`...)

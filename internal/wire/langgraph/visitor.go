@@ -36,7 +36,7 @@ func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 }
 
 func (v *visitor) metadata() {
-	b := appendInt(appendString([]byte(`{"run_id":`), v.run), "attempt", v.attempt)
+	b := appendInt(event.AppendString([]byte(`{"run_id":`), v.run), "attempt", v.attempt)
 	v.p().emit("metadata", append(b, '}'))
 }
 
@@ -64,7 +64,7 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 				name = e.Error.Code
 			}
 		}
-		b := appendField(appendString([]byte(`{"error":`), name), "message", text)
+		b := appendField(event.AppendString([]byte(`{"error":`), name), "message", text)
 		v.p().emit("error", append(b, '}'))
 	case event.Cancelled: // the stream just ends
 	}

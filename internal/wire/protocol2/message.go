@@ -116,7 +116,7 @@ func (p *Projector) text(e *entry, at int) *block {
 func (p *Projector) grow(t *turn, b *block, text string) {
 	b.told = true
 	if p.message(t, "content-block-delta") {
-		p.buf = append(appendString(append(p.buf, b.head...), text), '}')
+		p.buf = append(event.AppendString(append(p.buf, b.head...), text), '}')
 		p.endMessage(t)
 	}
 }
@@ -203,7 +203,7 @@ func appendCall(dst []byte, id, name, args string) []byte {
 	dst = appendKey(appendField(dst, "name", name), "args")
 	switch {
 	case !valid:
-		dst = appendField(appendString(dst, args), "error", "the arguments are not a JSON object")
+		dst = appendField(event.AppendString(dst, args), "error", "the arguments are not a JSON object")
 	case args == "":
 		dst = append(dst, "{}"...)
 	default:

@@ -197,10 +197,10 @@ func (p *Projector) lifecycle(sc *scope, what, graph, failure string) {
 	if !p.begin("lifecycle", "lifecycle", sc, "") {
 		return
 	}
-	b := appendString(append(p.buf, `{"event":`...), what)
+	b := event.AppendString(append(p.buf, `{"event":`...), what)
 	b = appendField(b, "graph_name", graph)
 	if sc.cause != "" && what == "started" {
-		b = appendString(append(b, `,"cause":{"type":"toolCall","tool_call_id":`...), sc.cause)
+		b = event.AppendString(append(b, `,"cause":{"type":"toolCall","tool_call_id":`...), sc.cause)
 		b = append(b, '}')
 	}
 	if failure != "" {
@@ -212,7 +212,7 @@ func (p *Projector) lifecycle(sc *scope, what, graph, failure string) {
 
 // describe writes the metadata that the run's tasks carry.
 func (p *Projector) describe(e event.RunStarted) {
-	b := appendInt([]byte(`{"run_id":`+string(appendString(nil, p.run))), "run_attempt", p.attempt)
+	b := appendInt([]byte(`{"run_id":`+string(event.AppendString(nil, p.run))), "run_attempt", p.attempt)
 	if e.Assistant != "" {
 		b = appendField(b, "assistant_id", e.Assistant)
 	}

@@ -3,6 +3,7 @@ package protocol2
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/tributary-ai/tributary/event"
 
 	"github.com/tributary-ai/tributary/item"
 )
@@ -106,7 +107,7 @@ func (p *Projector) appendShort(dst []byte, object json.RawMessage) []byte {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, key), ':')
+		dst = append(event.AppendString(dst, key), ':')
 		dst = p.appendValue(dst, value)
 	})
 	if !ok {
@@ -152,7 +153,7 @@ func (p *Projector) appendOne(dst []byte, raw json.RawMessage) []byte {
 // appendForm writes the short form. What a model said is a list of blocks, as it was streamed.
 func (m *message) appendForm(dst []byte) []byte {
 	modelled := m.Metadata.Finish != ""
-	dst = appendString(append(dst, `{"type":`...), m.Type)
+	dst = event.AppendString(append(dst, `{"type":`...), m.Type)
 	dst = append(dst, `,"content":`...)
 	if modelled {
 		dst = m.appendBlocks(dst)
@@ -173,7 +174,7 @@ func (m *message) appendForm(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendField(appendString(append(dst, `{"id":`...), c.ID), "name", c.Name)
+			dst = appendField(event.AppendString(append(dst, `{"id":`...), c.ID), "name", c.Name)
 			dst = append(appendRaw(append(dst, `,"args":`...), c.Args), `,"type":"tool_call"}`...)
 		}
 		dst = append(dst, ']')

@@ -88,7 +88,7 @@ func (p *Projector) tellState(ns string) error {
 		if err != nil {
 			return err
 		}
-		b := appendString(append(p.buf, `{"id":`...), st.ID)
+		b := event.AppendString(append(p.buf, `{"id":`...), st.ID)
 		if st.Parent != "" {
 			b = appendField(b, "parent_id", st.Parent)
 		}

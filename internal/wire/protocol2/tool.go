@@ -2,6 +2,7 @@ package protocol2
 
 import (
 	"encoding/json"
+	"github.com/tributary-ai/tributary/event"
 
 	"github.com/tributary-ai/tributary/item"
 )
@@ -11,7 +12,7 @@ func (p *Projector) tool(c *call, kind string) bool {
 	if !p.begin("tools", "tools", p.open(p.execution("").full), "") {
 		return false
 	}
-	p.buf = appendField(appendString(append(p.buf, `{"event":`...), kind), "tool_call_id", c.id)
+	p.buf = appendField(event.AppendString(append(p.buf, `{"event":`...), kind), "tool_call_id", c.id)
 	return true
 }
 

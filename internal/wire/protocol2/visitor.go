@@ -44,7 +44,7 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 				name = e.Error.Code
 			}
 		}
-		failure = string(append(appendField(appendString([]byte(`{"error":`), name), "message", text), '}'))
+		failure = string(append(appendField(event.AppendString([]byte(`{"error":`), name), "message", text), '}'))
 	}
 	for i := len(p.opened) - 1; i >= 0; i-- {
 		p.close(p.opened[i], how)
@@ -65,7 +65,7 @@ func (v *visitor) NodeStarted(e event.NodeStarted) error {
 	if !p.begin("tasks", "tasks", p.open(x.ns), "") {
 		return nil
 	}
-	b := appendField(appendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
+	b := appendField(event.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
 	b = append(b, `,"input":`...)
 	if len(e.Input) > 0 {
 		b = appendRaw(b, e.Input)
@@ -142,7 +142,7 @@ func (p *Projector) result(x *execution, e event.NodeEnded) {
 	if !p.begin("tasks", "tasks", p.open(x.ns), "") {
 		return
 	}
-	b := appendField(appendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
+	b := appendField(event.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
 	if e.Error != nil {
 		b = appendField(b, "error", e.Error.Message)
 	}
@@ -157,7 +157,7 @@ func (p *Projector) result(x *execution, e event.NodeEnded) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendString(append(b, `{"id":`...), id), `,"value":`...)
+		b = append(event.AppendString(append(b, `{"id":`...), id), `,"value":`...)
 		if q := p.questions[id]; q != nil {
 			b = append(b, q...)
 		} else {
@@ -198,7 +198,7 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	}
 	p.asked[e.ID] = true
 	if p.begin("input", "input.requested", p.open(v.env.NS), "") {
-		b := appendString(append(p.buf, `{"interrupt_id":`...), e.ID)
+		b := event.AppendString(append(p.buf, `{"interrupt_id":`...), e.ID)
 		b = append(append(b, `,"payload":`...), p.questions[e.ID]...)
 		p.buf = append(b, '}')
 		p.end()
@@ -215,7 +215,7 @@ func (v *visitor) Custom(e event.Custom) error {
 	if p.begin(channel, "custom", p.open(v.env.NS), "") {
 		b := append(p.buf, '{')
 		if e.Name != "" {
-			b = append(appendString(append(b, `"name":`...), e.Name), ',')
+			b = append(event.AppendString(append(b, `"name":`...), e.Name), ',')
 		}
 		p.buf = append(appendRaw(append(b, `"payload":`...), e.Data), '}')
 		p.end()
