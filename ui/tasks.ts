@@ -188,14 +188,13 @@ export class Tasks {
       task.object = { task_id: id };
       task.items.clear();
     }
+    for (const key of ["error", "reason", "usage", "ended_at"]) delete task.object[key]; // how it ended before, if it did
     for (const [key, value] of Object.entries(frame)) {
       if (!assembled.has(key)) task.object[key] = value;
     }
     task.object["status"] = name;
     if (typeof frame["parent_task_id"] === "string") task.parent = frame["parent_task_id"];
-    if (name === "working") {
-      for (const key of ["error", "reason", "usage", "ended_at"]) delete task.object[key];
-    } else if (name === "completed" || name === "canceled" || name === "expired" || name === "failed") {
+    if (name === "completed" || name === "canceled" || name === "expired" || name === "failed") {
       delete task.object["interrupts"];
     }
   }

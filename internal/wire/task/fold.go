@@ -192,12 +192,18 @@ var assembled = map[string]bool{
 	"output": true, "tasks": true, "interrupts": true, "plans": true, "teams": true, "warnings": true,
 }
 
+// ending are the fields that say how a task ended.
+var ending = []string{"error", "reason", "usage", "ended_at"}
+
 // lives takes in a life-cycle event: whatever it says becomes part of the object.
 func (t *foldTask) lives(f *Fold, name string, frame map[string]any) {
 	if name == "created" && t.object["status"] != nil {
 		id := t.object["task_id"].(string)
 		f.forgetBelow(id)
 		*t = *newTask(id)
+	}
+	for _, key := range ending { // how it ended before, if it did, does not count any more
+		delete(t.object, key)
 	}
 	for key, v := range frame {
 		if !assembled[key] {
@@ -209,10 +215,6 @@ func (t *foldTask) lives(f *Fold, name string, frame map[string]any) {
 		t.parent = parent
 	}
 	switch name {
-	case "working":
-		for _, key := range []string{"error", "reason", "usage", "ended_at"} {
-			delete(t.object, key)
-		}
 	case "completed", "canceled", "expired", "failed":
 		delete(t.object, "interrupts")
 	}
