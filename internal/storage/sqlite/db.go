@@ -59,6 +59,9 @@ type Options struct {
 	Readers int
 	// CheckpointEvery is how often the write-ahead log is moved into the file. Default 250 ms.
 	CheckpointEvery time.Duration
+	// LogBytes is how long the write-ahead log may become before the writer is held up, for some milliseconds, so that
+	// it can begin anew. Default 64 MiB.
+	LogBytes int
 }
 
 // DB is an open database.
@@ -89,6 +92,9 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	}
 	if opt.CheckpointEvery <= 0 {
 		opt.CheckpointEvery = 250 * time.Millisecond
+	}
+	if opt.LogBytes <= 0 {
+		opt.LogBytes = 64 << 20
 	}
 	path := filepath.Join(dir, "tributary.db")
 	if opt.ReadOnly {
@@ -169,7 +175,7 @@ func (db *DB) open(ctx context.Context, path string, opt Options) error {
 		return err
 	}
 	db.wg.Add(1)
-	go db.moveLog(mover, opt.CheckpointEvery)
+	go db.moveLog(mover, opt)
 	return nil
 }
 
@@ -235,10 +241,10 @@ func (db *DB) Node() string { return db.node }
 
 // moveLog moves the write-ahead log into the file from time to time, beside the writer and not in its way.
 // It belongs to Open and Close.
-func (db *DB) moveLog(conn *sql.DB, every time.Duration) {
+func (db *DB) moveLog(conn *sql.DB, opt Options) {
 	defer db.wg.Done()
 	defer conn.Close()
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(opt.CheckpointEvery)
 	defer tick.Stop()
 	var seen uint64
 	for {
@@ -246,13 +252,29 @@ func (db *DB) moveLog(conn *sql.DB, every time.Duration) {
 		case <-tick.C:
 			if n := db.writer.commits.Load(); n != seen {
 				seen = n
-				// Busy is no error here: the next tick tries again.
-				_, _ = conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
+				db.moveOnce(conn, opt.LogBytes/pageBytes)
 			}
 		case <-db.stop:
 			_, _ = conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 			return
 		}
+	}
+}
+
+// pageBytes is the size of a page, SQLite's default.
+const pageBytes = 4096
+
+// moveOnce moves what there is. Under load more is written meanwhile, so that the log is never moved as a whole, which
+// it must be to begin anew: when it has more than a number of pages, what came meanwhile is moved too, and the rest is left to the writer.
+// Busy is no error: the next tick tries again.
+func (db *DB) moveOnce(conn *sql.DB, max int) {
+	const move = "PRAGMA wal_checkpoint(PASSIVE)"
+	ctx := context.Background()
+	var busy, pages, moved int
+	err := conn.QueryRowContext(ctx, move).Scan(&busy, &pages, &moved)
+	if err == nil && pages > max {
+		_, _ = conn.ExecContext(ctx, move)
+		db.writer.long.Store(true)
 	}
 }
 

@@ -99,10 +99,16 @@ func (db *DB) SearchItems(ctx context.Context, who run.Identity, q run.ItemQuery
 	if err := addFilter(&c, q.Filter); err != nil {
 		return nil, err
 	}
-	for _, word := range strings.Fields(q.Text) {
-		c.add("instr(lower(value), ?) > 0", strings.ToLower(word))
+	if words := strings.Fields(q.Text); len(words) > 0 {
+		list, err := json.Marshal(words)
+		if err != nil {
+			return nil, err
+		}
+		// lower, which knows only ASCII, on both sides: other letters are compared as they are.
+		c.add("NOT EXISTS (SELECT 1 FROM json_each(?) word WHERE instr(lower(items.value), lower(word.value)) = 0)", string(list))
 	}
-	rows, err := db.reads.query(ctx, "SELECT "+itemColumns+" FROM items"+c.where()+" ORDER BY updated DESC, ns, key LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
+	// Not prepared: filters make any number of texts, and each would be kept.
+	rows, err := db.read.QueryContext(ctx, "SELECT "+itemColumns+" FROM items"+c.where()+" ORDER BY updated DESC, ns, key LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
 	return collect(rows, err, scanItem)
 }
 

@@ -16,7 +16,8 @@ type writer struct {
 	tx   *tx
 
 	commits atomic.Uint64
-	disk    bool // what PRAGMA synchronous says now
+	long    atomic.Bool // the write-ahead log should begin anew
+	disk    bool        // what PRAGMA synchronous says now
 
 	mu      sync.Mutex
 	queue   []*op
@@ -89,9 +90,20 @@ func (w *writer) loop() {
 		if len(ops) > 0 {
 			w.commit(ops)
 		}
+		if w.long.Swap(false) {
+			w.beginLogAnew()
+		}
 		if closed {
 			return
 		}
+	}
+}
+
+// beginLogAnew moves the little of the log that is left to move, so that the next commit is written to its beginning.
+// Readers that still need the log are waited for, but not long; whether it worked is seen by the log's length.
+func (w *writer) beginLogAnew() {
+	for _, stmt := range []string{"PRAGMA busy_timeout = 20", "PRAGMA wal_checkpoint(RESTART)", "PRAGMA busy_timeout = 10000"} {
+		_, _ = w.conn.ExecContext(context.Background(), stmt)
 	}
 }
 

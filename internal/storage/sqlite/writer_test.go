@@ -1,0 +1,100 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+// Promises are flushed to the disk and tokens are not, on the same connection: the setting must follow each commit, also
+// if the driver keeps the statement that sets it.
+func TestEachCommitIsAsDurableAsItMustBe(t *testing.T) {
+	db := openPlain(t)
+	for _, disk := range []bool{true, false, true, true, false, false, true} {
+		var level int
+		err := db.write(t.Context(), disk, func(ctx context.Context, _ *tx) error {
+			return db.writer.conn.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level)
+		})
+		if err != nil || (level == 2) != disk { // 2 is FULL
+			t.Errorf("disk %v was written with level %d, %v", disk, level, err)
+		}
+	}
+}
+
+// The write-ahead log begins anew only after a moment at which all of it is in the file. While commits follow each other
+// there is no such moment, and it would grow as long as the load lasts.
+func TestLogDoesNotGrowWithTheLoad(t *testing.T) {
+	dir := t.TempDir()
+	db, err := Open(t.Context(), dir, Options{CheckpointEvery: 20 * time.Millisecond, LogBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const (
+		writers = 8
+		each    = 200
+		size    = 64 << 10
+	)
+	failed := make(chan error, writers)
+	for range writers {
+		go func() {
+			var err error
+			for range each {
+				err = errors.Join(err, db.write(context.Background(), false, func(ctx context.Context, tx *tx) error {
+					return tx.exec(ctx, "INSERT INTO items (owner, ns, key, value, created, updated) VALUES ('', '', hex(randomblob(16)), randomblob(?), 0, 0)", size)
+				}))
+			}
+			failed <- err
+		}()
+	}
+	for range writers {
+		if err := <-failed; err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, err := os.Stat(filepath.Join(dir, "tributary.db-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total := int64(writers * each * size); log.Size() > total*2/3 {
+		t.Errorf("after writing %d bytes the log has %d", total, log.Size())
+	}
+}
+
+// What callers search for is no reason to remember anything for ever, and any number of words is a search.
+func TestSearchesLeaveNothingBehind(t *testing.T) {
+	db := openPlain(t)
+	who := run.Identity{Owner: "x"}
+	err := db.PutItem(t.Context(), who, run.Item{Namespace: []string{"n"}, Key: "k", Value: json.RawMessage(`{"text":"Ärger mit Größe"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	search := func(text, filter string) int {
+		t.Helper()
+		found, err := db.SearchItems(t.Context(), who, run.ItemQuery{Text: text, Filter: json.RawMessage(filter), Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	search("a", "")
+	before := len(db.reads.all)
+	for n := range 50 {
+		search(strings.Repeat("MIT ", n), `{"a`+strings.Repeat(`":1,"a`, n)+`":{"$gt":1}}`)
+	}
+	if after := len(db.reads.all); after != before {
+		t.Errorf("%d statements are kept, %d before", after, before)
+	}
+	for text, want := range map[string]int{"Ärger MIT": 1, "Größe": 1, "mit nichts": 0, strings.Repeat("mit ", 3000): 1} {
+		if got := search(text, ""); got != want {
+			t.Errorf("%.20q finds %d, want %d", text, got, want)
+		}
+	}
+}
