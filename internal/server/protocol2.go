@@ -79,7 +79,8 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request, who run.Id
 type channelReader struct {
 	*sequence
 	filter protocol2.Filter
-	lines  bool // one line of JSON for each event, for WebSockets
+	wants  func(*protocol2.Event) bool // the filter's Match, unless somebody else decides
+	lines  bool                        // one line of JSON for each event, for WebSockets
 
 	proj   *protocol2.Projector // nil until the first poll
 	first  uint64               // number before the current run's
@@ -90,7 +91,9 @@ type channelReader struct {
 }
 
 func (s *Server) channelReader(who run.Identity, thread string, f protocol2.Filter, lines bool) *channelReader {
-	return &channelReader{sequence: s.sequence(who, thread), filter: f, lines: lines}
+	c := &channelReader{sequence: s.sequence(who, thread), filter: f, lines: lines}
+	c.wants = c.filter.Match
+	return c
 }
 
 func (c *channelReader) look(time.Time) bool {
@@ -178,7 +181,7 @@ func (c *channelReader) take(env *event.Envelope) (err error) {
 	for i := range c.events {
 		e := &c.events[i]
 		switch {
-		case !c.filter.Match(e):
+		case !c.wants(e):
 		case c.lines:
 			c.buf = append(append(c.buf, e.Data...), '\n')
 		default:

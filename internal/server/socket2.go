@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/wire/protocol2"
 )
 
 // maxSubscriptions is how many streams of events one socket may carry.
 const maxSubscriptions = 256
+
+// allChannels is what a socket follows; its subscriptions choose among it.
+var allChannels = []string{"values", "updates", "messages", "tools", "lifecycle", "input", "checkpoints", "tasks", "custom"}
 
 // socketEvents is the same protocol over one WebSocket: commands come in, answers and events go out.
 func (s *Server) socketEvents(w http.ResponseWriter, r *http.Request, who run.Identity) error {
@@ -34,22 +38,23 @@ func (s *Server) socketEvents(w http.ResponseWriter, r *http.Request, who run.Id
 	}
 	conn.SetReadLimit(maxBody)
 	ctx, cancel := context.WithCancel(r.Context())
-	k := &channelSocket{s: s, r: r, who: who, thread: thread, conn: conn, open: map[string]context.CancelFunc{}}
-	k.reading.Go(func() {
-		select {
-		case <-s.closing:
-			_ = conn.Close(websocket.StatusGoingAway, "the server is shutting down") // it may be gone already
-		case <-ctx.Done():
+	k := &channelSocket{s: s, r: r, who: who, thread: thread, conn: conn, asks: make(chan *command), subs: map[string]protocol2.Filter{}}
+	var following sync.WaitGroup
+	following.Go(func() {
+		if err := k.follow(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("a socket was cut", "thread", thread, "err", err)
+			_ = conn.Close(websocket.StatusInternalError, "the stream cannot be continued") // it may be gone already
 		}
 	})
 	k.read(ctx)
 	cancel()
-	k.reading.Wait()
+	following.Wait()
 	_ = conn.CloseNow() // it may be closed already
 	return nil
 }
 
-// channelSocket is a connection. One goroutine reads commands; each subscription has one that follows the thread.
+// channelSocket is a connection. One goroutine reads and carries out commands. Another follows the thread for all
+// subscriptions together, so that every event is told once and in order; a new one is first told what it missed.
 type channelSocket struct {
 	s      *Server
 	r      *http.Request
@@ -57,10 +62,11 @@ type channelSocket struct {
 	thread string
 	conn   *websocket.Conn
 
-	reading sync.WaitGroup
-	writing sync.Mutex // orders what is written
+	writing sync.Mutex    // orders what is written
+	asks    chan *command // about subscriptions, for the one that follows
 
-	open map[string]context.CancelFunc // subscriptions; belongs to the reading goroutine
+	// Of the one that follows.
+	subs map[string]protocol2.Filter
 	last int
 }
 
@@ -88,11 +94,13 @@ func (k *channelSocket) answer(ctx context.Context, data []byte) error {
 	if json.Unmarshal(data, &c) != nil || c.check() != nil {
 		return refuse("Protocol commands must include an integer id and string method.")
 	}
-	switch c.Method {
-	case "subscription.subscribe":
-		return k.subscribe(ctx, &c)
-	case "subscription.unsubscribe":
-		return k.unsubscribe(ctx, &c)
+	if strings.HasPrefix(c.Method, "subscription.") {
+		select {
+		case k.asks <- &c:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	o, err := k.s.obey(k.r.WithContext(ctx), k.who, k.thread, &c)
 	if err != nil {
@@ -102,15 +110,94 @@ func (k *channelSocket) answer(ctx context.Context, data []byte) error {
 	return k.write(ctx, o)
 }
 
-// subscribe answers, and then tells what matches from the beginning on.
-func (k *channelSocket) subscribe(ctx context.Context, c *command) error {
+// follow tells events until the connection ends.
+func (k *channelSocket) follow(ctx context.Context) error {
+	src := k.s.channelReader(k.who, k.thread, protocol2.Filter{Channels: allChannels}, true)
+	defer src.close()
+	src.wants = func(e *protocol2.Event) bool {
+		for _, f := range k.subs {
+			if f.Match(e) {
+				return true
+			}
+		}
+		return false
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	asked := time.Now()
+	var bell <-chan struct{}
+	for {
+		if bell == nil && len(k.subs) > 0 {
+			data, b, err := src.poll(ctx)
+			if err != nil {
+				return err
+			}
+			if err := k.sendLines(ctx, data); err != nil {
+				return err
+			}
+			bell = b
+		}
+		ready := bell
+		if bell == nil && len(k.subs) > 0 {
+			ready = rung // there may be more at once
+		}
+		select {
+		case c := <-k.asks:
+			if err := k.change(ctx, c, src); err != nil {
+				return err
+			}
+		case <-ready:
+			bell = nil
+		case now := <-tick.C:
+			src.look(now)
+			bell = nil
+			if now.Sub(asked) >= askAgain {
+				asked = now
+				if _, err := k.s.opt.Identify(k.r); err != nil {
+					return k.conn.Close(websocket.StatusPolicyViolation, "not allowed any more")
+				}
+			}
+		case <-k.s.closing:
+			return k.conn.Close(websocket.StatusGoingAway, "the server is shutting down")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// rung is a bell that has rung.
+var rung = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// change adds or removes a subscription.
+func (k *channelSocket) change(ctx context.Context, c *command, src *channelReader) error {
+	switch c.Method {
+	case "subscription.subscribe":
+		return k.subscribe(ctx, c, src)
+	case "subscription.unsubscribe":
+		var p struct {
+			ID string `json:"subscription_id"`
+		}
+		if err := readParams(c.Params, &p); err != nil {
+			return k.fail(ctx, c, err)
+		}
+		if _, ok := k.subs[p.ID]; !ok {
+			return k.fail(ctx, c, &commandError{"no_such_subscription", "No subscription " + clip(p.ID) + "."})
+		}
+		delete(k.subs, p.ID)
+		return k.succeed(ctx, c, object{})
+	}
+	return k.fail(ctx, c, &commandError{"unknown_command", "Unknown protocol command: " + clip(c.Method)})
+}
+
+// subscribe answers, and then tells what matches of what the others have been told already.
+func (k *channelSocket) subscribe(ctx context.Context, c *command, src *channelReader) error {
 	var body filterBody
 	err := readParams(c.Params, &body)
 	f, invalid := body.filter()
 	if err == nil {
 		err = invalid
 	}
-	if err == nil && len(k.open) >= maxSubscriptions {
+	if err == nil && len(k.subs) >= maxSubscriptions {
 		err = invalidArgument("too many subscriptions on one connection")
 	}
 	if err != nil {
@@ -121,40 +208,38 @@ func (k *channelSocket) subscribe(ctx context.Context, c *command) error {
 	if err := k.succeed(ctx, c, object{{"subscription_id", id}}); err != nil {
 		return err
 	}
-	own, cancel := context.WithCancel(ctx)
-	k.open[id] = cancel
-	k.reading.Go(func() {
-		defer cancel()
-		src := k.s.channelReader(k.who, k.thread, f, true)
-		defer src.close()
-		if err := k.follow(ctx, own, src); err != nil && own.Err() == nil {
-			k.s.log.Error("a subscription was cut", "thread", k.thread, "err", err)
-			_ = k.conn.Close(websocket.StatusInternalError, "the stream cannot be continued") // it may be gone already
+	if src.proj != nil && src.proj.Seq() > 0 {
+		if err := k.replay(ctx, f, src.proj.Seq()); err != nil {
+			return err
 		}
-	})
+	}
+	k.subs[id] = f
 	return nil
 }
 
-func (k *channelSocket) unsubscribe(ctx context.Context, c *command) error {
-	var p struct {
-		ID string `json:"subscription_id"`
+// replay tells the events up to a number that match.
+func (k *channelSocket) replay(ctx context.Context, f protocol2.Filter, through uint64) error {
+	past := k.s.channelReader(k.who, k.thread, f, true)
+	defer past.close()
+	past.wants = func(e *protocol2.Event) bool { return e.Seq <= through && f.Match(e) }
+	for {
+		data, bell, err := past.poll(ctx)
+		if err != nil {
+			return err
+		}
+		if err := k.sendLines(ctx, data); err != nil {
+			return err
+		}
+		if bell != nil || past.proj.Seq() >= through {
+			return nil
+		}
 	}
-	if err := readParams(c.Params, &p); err != nil {
-		return k.fail(ctx, c, err)
-	}
-	cancel, ok := k.open[p.ID]
-	if !ok {
-		return k.fail(ctx, c, &commandError{"no_such_subscription", "No subscription " + clip(p.ID) + "."})
-	}
-	cancel()
-	delete(k.open, p.ID)
-	return k.succeed(ctx, c, object{})
 }
 
 func (k *channelSocket) succeed(ctx context.Context, c *command, result object) error {
 	through, err := k.s.through(ctx, k.who, k.thread)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		k.s.log.Error("count a thread's events", "thread", k.thread, "err", err)
+	if err != nil {
+		return err
 	}
 	return k.write(ctx, object{
 		{"type", "success"}, {"id", *c.ID}, {"result", result}, {"meta", object{{"thread_id", k.thread}, {"applied_through_seq", through}}},
@@ -169,39 +254,13 @@ func (k *channelSocket) fail(ctx context.Context, c *command, err error) error {
 	return k.write(ctx, o)
 }
 
-// follow writes a reader's events until its own context ends. It writes with the connection's: a write that is
-// cancelled would close the connection.
-func (k *channelSocket) follow(ctx, own context.Context, src *channelReader) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	asked := time.Now()
-	for {
-		data, bell, err := src.poll(own)
-		if err != nil {
+func (k *channelSocket) sendLines(ctx context.Context, data []byte) error {
+	for line := range bytes.Lines(data) {
+		if err := k.send(ctx, bytes.TrimSuffix(line, []byte{'\n'})); err != nil {
 			return err
 		}
-		for line := range bytes.Lines(data) {
-			if err := k.send(ctx, bytes.TrimSuffix(line, []byte{'\n'})); err != nil {
-				return err
-			}
-		}
-		if bell == nil {
-			continue
-		}
-		select {
-		case <-bell:
-		case now := <-tick.C:
-			src.look(now)
-			if now.Sub(asked) >= askAgain {
-				asked = now
-				if _, err := k.s.opt.Identify(k.r); err != nil {
-					return k.conn.Close(websocket.StatusPolicyViolation, "not allowed any more")
-				}
-			}
-		case <-own.Done():
-			return own.Err()
-		}
 	}
+	return nil
 }
 
 func (k *channelSocket) write(ctx context.Context, o object) error {

@@ -12,13 +12,17 @@ function breaking(cuts) {
     const res = await fetch(input, init);
     if (!left || !(res.headers.get("content-type") ?? "").startsWith("text/event-stream")) return res;
     let budget = cuts[cuts.length - left--];
-    const body = res.body.pipeThrough(new TransformStream({
-      transform(chunk, c) {
-        if (chunk.length <= budget) { budget -= chunk.length; c.enqueue(chunk); return; }
-        c.enqueue(chunk.slice(0, budget));
-        c.error(new TypeError("network cut"));
+    // What came before the cut is read first, as from a socket.
+    const reader = res.body.getReader();
+    const body = new ReadableStream({
+      async pull(c) {
+        if (budget <= 0) { await reader.cancel(); c.error(new TypeError("network cut")); return; }
+        const { done, value } = await reader.read();
+        if (done) { c.close(); return; }
+        c.enqueue(value.slice(0, budget));
+        budget -= value.length;
       },
-    }));
+    }, { highWaterMark: 0 });
     return new Response(body, { status: res.status, headers: res.headers });
   };
 }
