@@ -11,6 +11,7 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -98,6 +99,47 @@ func TestStopWithReaderCancelsTheRun(t *testing.T) {
 				t.Errorf("the run is %s, %v", r.Status, err)
 			}
 		})
+	}
+}
+
+func TestClosingTwiceIsClosingOnce(t *testing.T) {
+	rt, err := tributary.Open(t.Context(), tributary.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := rt.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := rt.Chat(t.Context(), tributary.Request{Text: "x"}); err == nil {
+		t.Error("a closed runtime answered")
+	}
+}
+
+// A run that is rolled back before a reader begins to read is gone, and the reader is told.
+func TestReaderOfARunThatWasRolledBackDoesNotWait(t *testing.T) {
+	rt := open(t, tributary.Options{Model: scripted.Always(scripted.Say("first ").Stall())})
+	who := run.Identity{Owner: tributary.DefaultOwner}
+	var id string
+	for env := range rt.Stream(t.Context(), tributary.Request{Text: "go"}) {
+		id = env.Run
+		break
+	}
+	parts := rt.Parts()
+	if _, err := parts.Engine.Cancel(t.Context(), who, id, run.RollbackRun); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parts.Engine.Wait(t.Context(), who, id); !errors.Is(err, run.ErrNotFound) {
+		t.Fatalf("the run is there: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, err := range parts.Journal.Follow(ctx, id, journal.Position{}) {
+		// What is still in memory at that moment may be read to its end.
+		if err != nil && !errors.Is(err, journal.ErrGone) {
+			t.Errorf("the reader is told %v, want ErrGone", err)
+		}
 	}
 }
 

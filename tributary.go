@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tributary-ai/tributary/graph"
@@ -89,6 +90,9 @@ type Runtime struct {
 	graphs  map[string]Builder
 	breaker agent.Breakers // of models, shared by all runs
 	sweeper *sweeper
+
+	closing sync.Once
+	closed  error // what Close answered
 }
 
 // Open starts a runtime. Runs that an earlier process left behind go on at once.
@@ -141,10 +145,14 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder.
+// Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder. Closing again
+// waits for the first and answers the same.
 func (r *Runtime) Close(ctx context.Context) error {
-	err := r.engine.Close(ctx)
-	return errors.Join(err, r.closeParts())
+	r.closing.Do(func() {
+		err := r.engine.Close(ctx)
+		r.closed = errors.Join(err, r.closeParts())
+	})
+	return r.closed
 }
 
 func (r *Runtime) closeParts() error {

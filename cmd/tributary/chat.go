@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,7 +34,7 @@ func (c chatCmd) Run(e *env) error {
 func (c chatCmd) request() tributary.Request {
 	r := tributary.Request{Thread: c.Thread, Text: strings.Join(c.Question, " "), StopWithReader: true}
 	if c.Model != "" {
-		r.Configurable = fmt.Appendf(nil, `{"model_name":%q}`, c.Model)
+		r.Configurable, _ = json.Marshal(map[string]string{"model_name": c.Model}) // strings can be encoded
 	}
 	return r
 }

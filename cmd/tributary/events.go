@@ -32,21 +32,20 @@ func (c eventsCmd) Run(e *env) error {
 	if c.Follow {
 		events = j.Follow(e.ctx, c.Run_, journal.Position{Seq: c.After})
 	}
-	n := 0
+	n := 0 // printed
 	for env, err := range events {
-		if err != nil {
-			if errors.Is(err, context.Canceled) {
-				return nil
-			}
+		switch {
+		case errors.Is(err, context.Canceled):
+			return nil
+		case errors.Is(err, journal.ErrGone) && n == 0:
+			return fmt.Errorf("there is no run %q in %s", c.Run_, e.config.Data)
+		case err != nil:
 			return err
 		}
-		n++
 		if err := c.print(e, &env); err != nil {
 			return err
 		}
-	}
-	if n == 0 && c.After == 0 {
-		return fmt.Errorf("there is no run %q in %s", c.Run_, e.config.Data)
+		n++
 	}
 	return nil
 }

@@ -70,8 +70,11 @@ func TestEventsPrintsAJournal(t *testing.T) {
 		}
 		seq = e.Seq
 	}
-	if code, _, notes := invoke(t, "--data", dir, "events", "nothing"); code != 1 || !strings.Contains(notes, `no run "nothing"`) {
-		t.Errorf("an unknown run: exit %d, %s", code, notes)
+	for _, args := range [][]string{{"nothing"}, {"--follow", "nothing"}, {"--follow", "--after", "7", "nothing"}} {
+		code, _, notes := invoke(t, append([]string{"--data", dir, "events"}, args...)...)
+		if code != 1 || !strings.Contains(notes, `no run "nothing"`) {
+			t.Errorf("%v, an unknown run: exit %d, %s", args, code, notes)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.msg }
 
-// errorf makes an error for the client with a status.
+// failure makes an error for the client with a status.
 func failure(status int, msg string) error { return &statusError{status: status, msg: msg} }
 
 // statusOf is the one table from errors to statuses. What it does not know is our fault.
