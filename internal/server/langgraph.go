@@ -40,6 +40,8 @@ func (s *Server) langgraphRoutes() {
 	s.handle("GET /threads/{thread_id}/history", s.getHistory)
 	s.handle("POST /threads/{thread_id}/history", s.postHistory)
 
+	s.handle("GET /threads/{thread_id}/stream", s.streamThread)
+
 	s.handle("POST /threads/{thread_id}/runs", s.createRun)
 	s.handle("POST /threads/{thread_id}/runs/stream", s.createStream)
 	s.handle("POST /threads/{thread_id}/runs/wait", s.createWait)

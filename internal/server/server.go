@@ -118,6 +118,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /info", s.info)
 	s.langgraphRoutes()
 	s.protocol2Routes()
+	s.docRoutes()
 	s.taskRoutes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, failure(http.StatusNotFound, "there is nothing at "+r.Method+" "+r.URL.Path))
