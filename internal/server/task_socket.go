@@ -57,7 +57,7 @@ type socket struct {
 	request *http.Request // who asked
 	rd      *reader
 	bell    <-chan struct{}
-	talks   chan struct{} // closed when the client sends a message
+	talking context.Context // ends when the client sends a message
 	timer   *time.Timer
 	wrote   time.Time
 	asked   time.Time // when the client was last known to have the right to read
@@ -65,7 +65,9 @@ type socket struct {
 
 func (k *socket) serve(ctx context.Context, data []byte, err error) {
 	ctx, leave := context.WithCancel(ctx)
-	k.talks = make(chan struct{})
+	talking, talked := context.WithCancel(context.Background())
+	defer talked()
+	k.talking = talking
 	listening := make(chan struct{})
 	// The library's own CloseRead waits for itself when the client sends something.
 	go func() {
@@ -74,7 +76,7 @@ func (k *socket) serve(ctx context.Context, data []byte, err error) {
 			leave()
 			return
 		}
-		close(k.talks)
+		talked()
 	}()
 	defer func() {
 		leave()
@@ -144,7 +146,7 @@ func (k *socket) wait(ctx context.Context) bool {
 			}
 		case <-ctx.Done():
 			return false
-		case <-k.talks:
+		case <-k.talking.Done():
 			_ = k.conn.Close(websocket.StatusPolicyViolation, "nobody reads messages here")
 			return false
 		case <-s.closing:
@@ -157,7 +159,9 @@ func (k *socket) wait(ctx context.Context) bool {
 func (k *socket) ping(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, k.server.opt.WriteTimeout)
 	defer cancel()
+	// Once the client has said something nobody reads on, so its answer to a ping would be waited for in vain.
+	defer context.AfterFunc(k.talking, cancel)()
 	err := k.conn.Ping(ctx)
 	k.wrote = time.Now()
-	return err == nil
+	return err == nil || k.talking.Err() != nil
 }
