@@ -74,11 +74,17 @@ func (a *archive) damaged(ctx context.Context, t *testing.T, what string, data [
 		return 0, 1, 0
 	}
 	defer h.kill()
+	wrong := 0
 	for i := range a.runs {
 		e := &a.runs[i]
 		for _, path := range paths(e) {
-			code, body, _, err := h.call(ctx, "GET", path, "")
+			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+			code, body, _, err := h.call(limited, "GET", path, "")
+			cancel()
 			switch {
+			case limited.Err() == context.DeadlineExceeded:
+				_, stacks, _, _ := h.call(ctx, "GET", "/debug/pprof/goroutine?debug=2", "") // as a hint only
+				t.Errorf("%s: %s does not answer: %s", what, path, handlers(string(stacks)))
 			case err != nil || code >= 500:
 				refused++
 			case code == 404, code == 410, code == 409:
@@ -86,7 +92,9 @@ func (a *archive) damaged(ctx context.Context, t *testing.T, what string, data [
 			case bytes.Equal(body, a.bodies[path]):
 				right++
 			default:
-				t.Errorf("%s: %s answers %d %s", what, path, code, difference(a.bodies[path], body))
+				if wrong++; wrong <= 3 {
+					t.Errorf("%s: %s answers %d %s", what, path, code, difference(a.bodies[path], body))
+				}
 			}
 		}
 		for _, known := range e.Readings[len(e.Readings)-2:] {
@@ -100,6 +108,9 @@ func (a *archive) damaged(ctx context.Context, t *testing.T, what string, data [
 			}
 		}
 	}
+	if wrong > 0 {
+		t.Errorf("%s: %d answers are wrong", what, wrong)
+	}
 	if !h.alive() {
 		t.Errorf("%s: the server died: %s", what, tail(h.log.String(), 1000))
 	}
@@ -107,6 +118,17 @@ func (a *archive) damaged(ctx context.Context, t *testing.T, what string, data [
 		t.Errorf("%s: %d answers were refused, and the log does not say why", what, refused)
 	}
 	return right, refused, missing
+}
+
+// handlers picks the goroutines that serve a request.
+func handlers(stacks string) string {
+	var out []string
+	for _, g := range strings.Split(stacks, "\n\n") {
+		if strings.Contains(g, "server.(*Server)") {
+			out = append(out, tail(g, 1500))
+		}
+	}
+	return strings.Join(out, "\n\n")
 }
 
 // replay reads a stream once, and holds every frame against what it was.
@@ -139,8 +161,8 @@ func difference(a, b []byte) string {
 	for i < min(len(a), len(b)) && a[i] == b[i] {
 		i++
 	}
-	from := max(0, i-60)
-	return fmt.Sprintf("…%.160q where it was …%.160q", b[min(from, len(b)):], a[min(from, len(a)):])
+	from := max(0, i-20)
+	return fmt.Sprintf("…%.60q where it was …%.60q", b[min(from, len(b)):], a[min(from, len(a)):])
 }
 
 // TestSoakDamagedText flips a bit in stored words: in every kind of place where a text is kept, one after the other. The text may be

@@ -97,7 +97,7 @@ func newHost(t testing.TB, p program) *host {
 		h.kill()
 		transport.CloseIdleConnections()
 		if t.Failed() {
-			t.Logf("the server's log ends with:\n%s", tail(h.log.String(), 8000))
+			t.Logf("the server's log ends with:\n%s", tail(h.log.String(), 3000))
 		}
 	})
 	return h
