@@ -264,3 +264,31 @@ func TestPagesOfOtherOriginsAndOtherNames(t *testing.T) {
 		t.Errorf("openapi: %d paths", len(doc["paths"].(map[string]any)))
 	}
 }
+
+// TestNumbersOfADeletedRunAreNotUsedAgain opens a stream anew after a run was deleted: clients drop events whose numbers they
+// have seen.
+func TestNumbersOfADeletedRunAreNotUsedAgain(t *testing.T) {
+	s := start(t, options{})
+	thread := s.thread()
+	post := func() string {
+		id := s.want(200, "POST", "/threads/"+thread+"/runs", `{"assistant_id":"custom",`+hello+`}`)["run_id"].(string)
+		s.want(200, "GET", "/threads/"+thread+"/runs/"+id+"/join", nil)
+		return id
+	}
+	read := func(n int) (ids []string) {
+		ctx, cancel := withCancel(t)
+		defer cancel()
+		res, err := s.open(ctx, "POST", "/threads/"+thread+"/stream/events", `{"channels":["lifecycle"],"namespaces":[[]],"depth":0}`)
+		must(t, err)
+		defer res.Body.Close()
+		_ = frames(res.Body, func(f frame) bool { ids = append(ids, f.id); return len(ids) < n })
+		return ids
+	}
+	first := post()
+	post()
+	before := read(4)
+	s.want(204, "DELETE", "/threads/"+thread+"/runs/"+first, nil)
+	if after := read(2); fmt.Sprint(after) != fmt.Sprint(before[2:]) {
+		t.Errorf("the second run had the numbers %v, and now %v", before[2:], after)
+	}
+}

@@ -266,9 +266,15 @@ func (s *Server) deleteRun(w http.ResponseWriter, r *http.Request, who run.Ident
 	if err != nil {
 		return err
 	}
+	// Who follows the thread has seen its numbers, which nothing else must get.
+	n, err := s.counts.of(r.Context(), s, who, rn)
+	if err != nil && !isGone(err) {
+		return err
+	}
 	if err := s.opt.Store.DeleteRun(r.Context(), who, rn.ID); err != nil {
 		return noRun(err)
 	}
+	s.gaps.add(rn.Thread, rn.StartedAt, n)
 	s.opt.Journal.Drop(rn.ID)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
