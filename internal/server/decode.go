@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tributary-ai/tributary/internal/run"
@@ -17,6 +19,8 @@ const (
 	maxBody  = 10 << 20 // bytes of a request
 	maxDepth = 64       // nested objects and lists
 	maxKeys  = 20_000   // of all objects of a request together
+
+	bodyTimeout = 30 * time.Second // for a body to arrive
 )
 
 // decode reads a JSON body into v. It refuses what could hurt later: too much, too deep, text that cannot
@@ -28,13 +32,9 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 
 // decodeRaw is decode for those who also want what was sent.
 func decodeRaw(w http.ResponseWriter, r *http.Request, v any) (json.RawMessage, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := readBody(w, r)
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return nil, &statusError{http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("body: is larger than %d bytes", maxBody)}
-		}
-		return nil, failure(http.StatusBadRequest, "the body could not be read")
+		return nil, err
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}")
@@ -44,6 +44,29 @@ func decodeRaw(w http.ResponseWriter, r *http.Request, v any) (json.RawMessage, 
 	}
 	if err := json.Unmarshal(body, v); err != nil {
 		return nil, jsonProblem(err)
+	}
+	return body, nil
+}
+
+// readBody reads what a client sends, if it does so in time: half a body must not hold a connection for ever.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	rc := http.NewResponseController(w)
+	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, &statusError{http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("body: is larger than %d bytes", maxBody)}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &statusError{http.StatusRequestTimeout, "body", fmt.Sprintf("body: did not arrive within %v", bodyTimeout)}
+	case err != nil:
+		return nil, failure(http.StatusBadRequest, "the body could not be read")
+	}
+	// What follows may be a stream, which lasts, and hears through the connection that its reader has left.
+	if err := rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return nil, err
 	}
 	return body, nil
 }

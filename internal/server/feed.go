@@ -20,6 +20,7 @@ const feedBytes = 4 << 20
 // feeds are the projections that have readers now.
 type feeds struct {
 	journal *journal.Journal
+	keep    int // bytes of frames of each
 	mu      sync.Mutex
 	open    map[feedKey]*feed
 }
@@ -40,7 +41,7 @@ func (k feedKey) encode(dst []byte, f *wire.Frame) []byte {
 }
 
 func newFeeds(j *journal.Journal) *feeds {
-	return &feeds{journal: j, open: map[feedKey]*feed{}}
+	return &feeds{journal: j, keep: feedBytes, open: map[feedKey]*feed{}}
 }
 
 // feed is one projection of one run, shared by all who read it: each event is projected and encoded once,
@@ -52,6 +53,7 @@ func newFeeds(j *journal.Journal) *feeds {
 // caught up (see [reader]).
 type feed struct {
 	key  feedKey
+	keep int
 	refs int // guarded by feeds.mu
 
 	mu     sync.Mutex
@@ -91,7 +93,7 @@ func (fs *feeds) acquire(key feedKey, project func() wire.Projector) *feed {
 	defer fs.mu.Unlock()
 	f := fs.open[key]
 	if f == nil {
-		f = &feed{key: key, source: fs.source(key.run, project)}
+		f = &feed{key: key, keep: fs.keep, source: fs.source(key.run, project)}
 		fs.open[key] = f
 	}
 	f.refs++
@@ -124,9 +126,6 @@ func (f *feed) after(ctx context.Context, n int) (data []byte, next int, bell <-
 	for n >= f.end() && f.err == nil && bell == nil {
 		if bell, err = f.pump(ctx); err != nil {
 			return nil, n, nil, false, err
-		}
-		if n < f.first { // more came at once than is kept
-			return nil, n, nil, true, nil
 		}
 	}
 	if n < f.end() {
@@ -189,7 +188,7 @@ const frameOverhead = len("event: \ndata: \nid: \n\n")
 // trim forgets the older half of a full buffer. Readers may still hold slices of the old one, so the rest
 // moves to a new one.
 func (f *feed) trim() {
-	if len(f.buf) < feedBytes {
+	if len(f.buf) < f.keep {
 		return
 	}
 	k := 0
@@ -197,7 +196,7 @@ func (f *feed) trim() {
 		k++
 	}
 	cut := f.ends[k]
-	f.buf = append(make([]byte, 0, feedBytes), f.buf[cut:]...)
+	f.buf = append(make([]byte, 0, f.keep), f.buf[cut:]...)
 	rest := make([]int, 0, len(f.ends))
 	for _, e := range f.ends[k+1:] {
 		rest = append(rest, e-cut)
@@ -291,7 +290,7 @@ func (r *reader) poll(ctx context.Context) (data []byte, bell <-chan struct{}, e
 		}
 		if done {
 			r.private.cursor.Close()
-			r.private = nil
+			r.private, r.buf = nil, nil // from now on the feed's buffer is written
 		}
 	}
 }
