@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributary-ai/tributary/graph"
@@ -89,6 +90,7 @@ type Runtime struct {
 	tools   *tool.Set
 	graphs  map[string]Builder
 	breaker agent.Breakers // of models, shared by all runs
+	onEnd   atomic.Pointer[func(run.Run)]
 	sweeper *sweeper
 
 	closing sync.Once
@@ -136,7 +138,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Check: r.check, Memory: r.memory,
 		Node: r.db.Node(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
-		Timeout: r.opt.Timeout, Log: r.log,
+		Timeout: r.opt.Timeout, Log: r.log, Ended: r.ended,
 	})
 	if err != nil {
 		return err

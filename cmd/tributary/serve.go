@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -59,22 +62,62 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	parts := rt.Parts()
-	srv, err := server.New(server.Options{
-		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
-		Hosts: config.Hosts, Origins: config.Origins, Version: versionText(), Log: log,
-	})
+	f, err := newFront(config, rt, identify, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), rt.Close(e.ctx))
 	}
-	return serve(e, log, config, listener, srv, rt)
+	return serve(e, log, config, listener, f, rt)
+}
+
+// front is the server with what works beside it.
+type front struct {
+	*server.Server
+	crons *run.Scheduler
+	hooks *server.Webhooks
+}
+
+func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Identity, error), log *slog.Logger) (*front, error) {
+	secret, err := webhookSecret(config.Data)
+	if err != nil {
+		return nil, err
+	}
+	parts := rt.Parts()
+	f := &front{}
+	f.hooks, err = server.NewWebhooks(server.WebhookOptions{Secret: secret, Checkpoints: parts.Store, Graphs: parts.Graphs, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	rt.OnEnd(f.hooks.Ended)
+	f.crons = run.OpenScheduler(parts.Engine, parts.Store, log)
+	f.Server, err = server.New(server.Options{
+		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
+		Scheduler: f.crons, Webhooks: f.hooks,
+		Hosts: config.Hosts, Origins: config.Origins, Version: versionText(), Log: log,
+	})
+	if err != nil {
+		f.crons.Close()
+		f.hooks.Close()
+	}
+	return f, err
+}
+
+// webhookSecret is the key with which webhooks are signed. There is no default: each data folder makes its own, and
+// receivers are told it by whoever runs the server.
+func webhookSecret(dir string) ([]byte, error) {
+	path := filepath.Join(dir, "webhook.secret")
+	secret, err := os.ReadFile(path)
+	if err == nil || !errors.Is(err, os.ErrNotExist) {
+		return bytes.TrimSpace(secret), err
+	}
+	secret = []byte(rand.Text())
+	return secret, os.WriteFile(path, append(secret, '\n'), 0o600)
 }
 
 // serve answers requests until ctx ends. Then: streams are closed, so that their readers reconnect when the next
 // process is up; requests under way are answered; runs finish or are handed over; the folder is closed last.
-func serve(e *env, log *slog.Logger, config Config, listener net.Listener, srv *server.Server, rt *runtime) error {
+func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *front, rt *runtime) error {
 	h := &http.Server{
-		Handler: srv, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: f, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
@@ -90,14 +133,17 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, srv *
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), config.Drain)
 	defer cancel()
-	srv.Closing()
+	f.crons.Close()
+	f.Closing()
 	if stop := h.Shutdown(ctx); stop != nil {
 		err = errors.Join(err, h.Close())
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	return errors.Join(err, rt.Close(ctx))
+	err = errors.Join(err, rt.Close(ctx))
+	f.hooks.Close() // after the last run that could have something to tell
+	return err
 }
 
 // identity says who calls. Without a key everybody is the local user, so nobody else may be able to call.
