@@ -22,10 +22,10 @@ type Cursor struct {
 	run     string
 	pos     Position
 	tail    *tail
-	checked bool // the position was found to be in the log
-	ended   bool // RunEnded was delivered
-	look    bool // ask the store at the next Poll
-	buf     []event.Envelope
+	checked bool             // the position was found to be in the log
+	ended   bool             // RunEnded was delivered
+	look    bool             // ask the store at the next Poll
+	buf     []event.Envelope // of what was read from the store
 }
 
 // Cursor starts reading after a position. That the reader may see the run is the caller's business.
@@ -41,8 +41,8 @@ func (c *Cursor) Close() {
 	}
 }
 
-// Next waits until there are events after the cursor, and returns all that are at hand: at least one. After
-// RunEnded it returns io.EOF. The slice is valid until the next call; the events are shared and read-only.
+// Next waits until there are events after the cursor, and returns some that are at hand: at least one. After
+// RunEnded it returns io.EOF. The slice is valid until the next call; it and the events are shared and read-only.
 func (c *Cursor) Next(ctx context.Context) ([]event.Envelope, error) {
 	for {
 		events, bell, err := c.Poll(ctx)
@@ -68,8 +68,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []event.Envelope, bell <-chan
 	if c.ended {
 		return nil, nil, io.EOF
 	}
-	c.buf = c.buf[:0]
-	v := c.tail.after(c.buf, c.pos.Seq)
+	v := c.tail.after(c.pos.Seq)
 	if v.events == nil {
 		// At the end of what this process wrote there is nothing newer in the store, unless another
 		// process has taken the run over; that is looked into only now and then.
@@ -78,7 +77,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []event.Envelope, bell <-chan
 			return nil, v.bell, nil
 		}
 		c.look = false
-		v.events, err = c.j.read(ctx, c.run, c.pos.Seq, c.buf)
+		v.events, err = c.j.read(ctx, c.run, c.pos.Seq, c.buf[:0])
 		if errors.Is(err, ErrGone) && v.live && !v.gone {
 			// The write that ends and removes a run is followed by its publication, and that by Drop.
 			err = nil
@@ -86,6 +85,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []event.Envelope, bell <-chan
 		if err != nil {
 			return nil, nil, err
 		}
+		c.buf = v.events
 		if len(v.events) == 0 {
 			if v.gone {
 				return nil, nil, fmt.Errorf("read run %s after %d: %w", c.run, c.pos.Seq, ErrGone)
@@ -94,7 +94,6 @@ func (c *Cursor) Poll(ctx context.Context) (events []event.Envelope, bell <-chan
 			return nil, v.bell, nil
 		}
 	}
-	c.buf = v.events
 	last := v.events[len(v.events)-1]
 	c.pos = Position{last.Epoch, last.Seq}
 	_, c.ended = last.Event.(event.RunEnded)

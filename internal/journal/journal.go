@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -83,19 +84,28 @@ type Options struct {
 	// Disk makes every event survive the loss of power, not only promises: safer by one fsync per
 	// commit, and slower by about a third.
 	Disk bool
-	// TailBytes is how much of a live run is kept in memory for its readers. Default 1 MiB.
+	// TailBytes is how much of a live run is kept in memory for its readers. Default 1 MiB, or less where many are
+	// live; see [allBytes].
 	TailBytes int
-	// QueueBytes is how much of a run may wait to be written before Append blocks. Default 1 MiB.
+	// QueueBytes is how much of a run may wait to be written before Append blocks. Default as for TailBytes.
 	QueueBytes int
 	// Poll is how often a follower looks into the store for a run that nobody in this process writes.
 	// Default 2 s.
 	Poll time.Duration
 }
 
+const (
+	// allBytes is how much the queues of all runs may hold together, and how much their tails: the more runs are live,
+	// the less is each one's share, but not less than leastBytes. In memory events take two to three times as much.
+	allBytes   = 32 << 20
+	leastBytes = 32 << 10
+)
+
 // Journal is the log of all runs of a process. Open one, and Close it.
 type Journal struct {
 	store Store
 	opt   Options
+	share atomic.Int64 // of one run; see allBytes
 
 	kick  chan struct{} // one slot: there is something to write
 	stop  chan struct{}
@@ -111,12 +121,6 @@ type Journal struct {
 
 // Open starts a journal on a store.
 func Open(store Store, opt Options) *Journal {
-	if opt.TailBytes <= 0 {
-		opt.TailBytes = 1 << 20
-	}
-	if opt.QueueBytes <= 0 {
-		opt.QueueBytes = 1 << 20
-	}
 	if opt.Poll <= 0 {
 		opt.Poll = 2 * time.Second
 	}
@@ -125,6 +129,7 @@ func Open(store Store, opt Options) *Journal {
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 		tails: map[string]*tail{},
 	}
+	j.divide()
 	go j.write()
 	return j
 }
@@ -214,7 +219,7 @@ func (j *Journal) writeOnce() {
 			failure = refused[q.log.lease.Run]
 		}
 		if failure == nil {
-			q.log.tail.publish(q.events, len(q.data), j.opt.TailBytes)
+			q.log.tail.publish(q.events, len(q.data), j.bounded(j.opt.TailBytes))
 		}
 		q.log.settle(q, failure)
 	}
@@ -228,6 +233,7 @@ func (j *Journal) acquire(run string) *tail {
 	if t == nil {
 		t = &tail{}
 		j.tails[run] = t
+		j.divide()
 	}
 	t.refs++
 	return t
@@ -240,7 +246,21 @@ func (j *Journal) release(run string, t *tail) {
 	t.refs--
 	if t.refs == 0 && j.tails[run] == t {
 		delete(j.tails, run)
+		j.divide()
 	}
+}
+
+// divide says how much each run may keep in memory, given how many there are. The lock is held.
+func (j *Journal) divide() {
+	j.share.Store(int64(max(leastBytes, min(1<<20, allBytes/max(len(j.tails), 1)))))
+}
+
+// bounded is a setting, or a run's share where it was not set.
+func (j *Journal) bounded(set int) int {
+	if set > 0 {
+		return set
+	}
+	return int(j.share.Load())
 }
 
 // Drop tells the followers of a run that it was deleted. Those that have not read RunEnded get ErrGone.
@@ -248,6 +268,7 @@ func (j *Journal) Drop(run string) {
 	j.mu.Lock()
 	t := j.tails[run]
 	delete(j.tails, run)
+	j.divide()
 	j.mu.Unlock()
 	if t != nil {
 		t.drop()

@@ -20,6 +20,8 @@ type Log struct {
 	seq    uint64
 	queue  *queue        // gathers while the one before is being written; nil if nothing is queued
 	room   chan struct{} // closed and renewed whenever a queue was written; nil if nobody waits
+	events int           // in the queue before
+	bytes  int           // of those
 	failed error
 	closed bool
 }
@@ -100,7 +102,7 @@ func (l *Log) enqueue(b Batch) (q *queue, first bool, err error) {
 	}
 	q = l.queue
 	if first = q == nil; first {
-		q = &queue{log: l}
+		q = l.newQueue()
 	}
 	if err := q.add(l, b); err != nil {
 		return nil, false, err
@@ -110,6 +112,12 @@ func (l *Log) enqueue(b Batch) (q *queue, first bool, err error) {
 		q.done = make(chan struct{})
 	}
 	return q, first, nil
+}
+
+// newQueue has room for as much as the last one had to hold: a run keeps its pace for a while, and growing from nothing
+// would copy most events more than once.
+func (l *Log) newQueue() *queue {
+	return &queue{log: l, events: make([]event.Envelope, 0, l.events), data: make([]byte, 0, l.bytes)}
 }
 
 func (l *Log) usable() error {
@@ -125,7 +133,7 @@ func (l *Log) usable() error {
 func (l *Log) waitForRoom(ctx context.Context) error {
 	for {
 		l.mu.Lock()
-		if l.failed != nil || l.queue == nil || len(l.queue.data) < l.j.opt.QueueBytes {
+		if l.failed != nil || l.queue == nil || len(l.queue.data) < l.j.bounded(l.j.opt.QueueBytes) {
 			l.mu.Unlock()
 			return nil
 		}
@@ -202,6 +210,9 @@ func (l *Log) take() *queue {
 	defer l.mu.Unlock()
 	q := l.queue
 	l.queue = nil
+	if q != nil {
+		l.events, l.bytes = len(q.events), len(q.data)
+	}
 	return q
 }
 

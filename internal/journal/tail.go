@@ -69,15 +69,16 @@ func (t *tail) drop() {
 
 // view is what a tail can say to a reader at some position.
 type view struct {
-	events []event.Envelope // those that follow without a hole, if the tail has them
+	events []event.Envelope // the next, without a hole, if the tail has them; perhaps not all of them
 	bell   <-chan struct{}  // announces more, where there are none
 	end    bool             // the reader is at the end of what this process has written
 	live   bool             // this process may be writing more
 	gone   bool
 }
 
-// after tells what there is after seq, appending it to dst.
-func (t *tail) after(dst []event.Envelope, seq uint64) view {
+// after tells what there is after seq, one batch at a time: what was published is never changed, so that readers share
+// it, and nothing is copied.
+func (t *tail) after(seq uint64) view {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := len(t.batches) - 1; i >= 0; i-- {
@@ -88,11 +89,7 @@ func (t *tail) after(dst []event.Envelope, seq uint64) view {
 		if b.last() <= seq {
 			break
 		}
-		dst = append(dst, b.events[seq+1-b.first():]...)
-		for _, later := range t.batches[i+1:] {
-			dst = append(dst, later.events...)
-		}
-		return view{events: dst}
+		return view{events: b.events[seq+1-b.first():]}
 	}
 	if t.bell == nil {
 		t.bell = make(chan struct{})
