@@ -7,20 +7,32 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/internal/wire/sse"
 )
 
-// feedBytes is how much of a run's frames is kept for those who follow it now.
-const feedBytes = 4 << 20
+const (
+	// feedBytes is how much of a run's frames is kept for those who follow it now.
+	feedBytes = 4 << 20
+	// allFeedBytes is how much is kept of all runs together: the more are followed, the less is kept of each, but not
+	// less than leastFeedBytes.
+	allFeedBytes   = 64 << 20
+	leastFeedBytes = 64 << 10
+	// writeAtOnce is about how much is projected before it is written: a run that says much at once would otherwise be in
+	// memory several times over.
+	writeAtOnce = 64 << 10
+)
 
 // feeds are the projections that have readers now.
 type feeds struct {
 	journal *journal.Journal
-	keep    int // bytes of frames of each
+	keep    int          // bytes of frames of each, at most
+	share   atomic.Int64 // what each keeps now; see allFeedBytes
 	mu      sync.Mutex
 	open    map[feedKey]*feed
 }
@@ -44,6 +56,11 @@ func newFeeds(j *journal.Journal) *feeds {
 	return &feeds{journal: j, keep: feedBytes, open: map[feedKey]*feed{}}
 }
 
+// divide says how much each feed keeps, given how many there are. The lock is held.
+func (fs *feeds) divide() {
+	fs.share.Store(int64(min(fs.keep, max(leastFeedBytes, allFeedBytes/max(len(fs.open), 1)))))
+}
+
 // feed is one projection of one run, shared by all who read it: each event is projected and encoded once,
 // however many readers there are. Nobody owns a goroutine for it; whichever reader wakes up first does the
 // work for all.
@@ -52,9 +69,9 @@ func newFeeds(j *journal.Journal) *feeds {
 // buffer is bounded; a reader that wants frames from before its beginning projects for itself until it has
 // caught up (see [reader]).
 type feed struct {
-	key  feedKey
-	keep int
-	refs int // guarded by feeds.mu
+	key   feedKey
+	share *atomic.Int64
+	refs  atomic.Int32 // changed under feeds.mu
 
 	mu     sync.Mutex
 	source *source
@@ -70,21 +87,29 @@ type feed struct {
 type source struct {
 	cursor *journal.Cursor
 	proj   wire.Projector
+	events []event.Envelope // read and not yet projected
 	frames []wire.Frame
 }
 
-func (s *source) poll(ctx context.Context) ([]wire.Frame, <-chan struct{}, error) {
-	events, bell, err := s.cursor.Poll(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	s.frames = s.frames[:0]
-	for i := range events {
-		if s.frames, err = s.proj.Project(s.frames, &events[i]); err != nil {
-			return nil, nil, fmt.Errorf("project event %d of run %s: %w", events[i].Seq, events[i].Run, err)
+// poll gives the next frames to take, one by one and not for keeps, or returns a bell. It stops after the event with
+// which take had enough. Events may have no frames.
+func (s *source) poll(ctx context.Context, take func(*wire.Frame) (enough bool)) (bell <-chan struct{}, err error) {
+	if len(s.events) == 0 {
+		if s.events, bell, err = s.cursor.Poll(ctx); err != nil || bell != nil {
+			return bell, err
 		}
 	}
-	return s.frames, bell, nil
+	for enough := false; len(s.events) > 0 && !enough; s.events = s.events[1:] {
+		env := &s.events[0]
+		if s.frames, err = s.proj.Project(s.frames[:0], env); err != nil {
+			return nil, fmt.Errorf("project event %d of run %s: %w", env.Seq, env.Run, err)
+		}
+		for i := range s.frames {
+			enough = take(&s.frames[i]) || enough
+		}
+	}
+	clear(s.frames) // so that their data can go
+	return nil, nil
 }
 
 // acquire joins the feed of a projection, or opens it.
@@ -93,10 +118,11 @@ func (fs *feeds) acquire(key feedKey, project func() wire.Projector) *feed {
 	defer fs.mu.Unlock()
 	f := fs.open[key]
 	if f == nil {
-		f = &feed{key: key, keep: fs.keep, source: fs.source(key.run, project)}
+		f = &feed{key: key, share: &fs.share, source: fs.source(key.run, project)}
 		fs.open[key] = f
+		fs.divide()
 	}
-	f.refs++
+	f.refs.Add(1)
 	return f
 }
 
@@ -107,9 +133,9 @@ func (fs *feeds) source(run string, project func() wire.Projector) *source {
 func (fs *feeds) release(f *feed) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f.refs--
-	if f.refs == 0 {
+	if f.refs.Add(-1) == 0 {
 		delete(fs.open, f.key)
+		fs.divide()
 		f.source.cursor.Close()
 	}
 }
@@ -143,41 +169,36 @@ func (f *feed) start(n int) int {
 	return f.ends[n-f.first-1]
 }
 
-// pump projects what the journal has at hand.
+// pump projects some of what the journal has at hand. The caller's reader has taken all frames that there are.
 func (f *feed) pump(ctx context.Context) (<-chan struct{}, error) {
 	for {
-		frames, bell, err := f.source.poll(ctx)
+		limit := int(f.share.Load())
+		f.trim(limit)
+		had := len(f.buf)
+		bell, err := f.source.poll(ctx, func(fr *wire.Frame) bool {
+			f.buf = f.key.encode(roomFor(f.buf, fr, limit), fr)
+			f.ends = append(f.ends, len(f.buf))
+			f.ids = append(f.ids, fr.ID)
+			return len(f.buf)-had >= writeAtOnce
+		})
 		switch {
 		case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 			return nil, err // this reader's own trouble, not the feed's
 		case err != nil:
 			f.err = err
 			return nil, nil
-		case bell != nil:
+		case bell != nil || len(f.buf) > had:
 			return bell, nil
-		}
-		f.trim()
-		f.buf = roomFor(f.buf, frames)
-		for i := range frames {
-			f.buf = f.key.encode(f.buf, &frames[i])
-			f.ends = append(f.ends, len(f.buf))
-			f.ids = append(f.ids, frames[i].ID)
-		}
-		if len(frames) > 0 {
-			return nil, nil
 		}
 	}
 }
 
-// roomFor makes a buffer large enough for frames, in steps that keep copying it linear: append alone grows a
-// large buffer by a quarter at a time.
-func roomFor(buf []byte, frames []wire.Frame) []byte {
-	need := 0
-	for i := range frames {
-		need += len(frames[i].Name) + len(frames[i].Data) + len(frames[i].ID) + frameOverhead
-	}
-	if free := cap(buf) - len(buf); free < need {
-		buf = slices.Grow(buf, max(need, len(buf)))
+// roomFor makes a buffer large enough for a frame more, in steps that keep copying it linear: append alone grows a
+// large buffer by a quarter at a time. Beyond limit little is held ready.
+func roomFor(buf []byte, f *wire.Frame, limit int) []byte {
+	need := len(f.Name) + len(f.Data) + len(f.ID) + frameOverhead
+	if cap(buf)-len(buf) < need {
+		buf = slices.Grow(buf, max(need, min(len(buf), limit-len(buf))))
 	}
 	return buf
 }
@@ -185,18 +206,25 @@ func roomFor(buf []byte, frames []wire.Frame) []byte {
 // frameOverhead is what a server-sent event has beside its name, data and id.
 const frameOverhead = len("event: \ndata: \nid: \n\n")
 
-// trim forgets the older half of a full buffer. Readers may still hold slices of the old one, so the rest
-// moves to a new one.
-func (f *feed) trim() {
-	if len(f.buf) < f.keep {
+// trim makes room in a full buffer.
+func (f *feed) trim(limit int) {
+	if len(f.buf) < limit {
 		return
 	}
+	if f.refs.Load() == 1 {
+		// There is but the reader that wants more, and it is done with what there was: the buffer can be used again.
+		f.first += len(f.ends)
+		clear(f.ids)
+		f.buf, f.ends, f.ids = f.buf[:0], f.ends[:0], f.ids[:0]
+		return
+	}
+	// Others may be behind, and still hold slices of the buffer: the newer half moves to a new one.
 	k := 0
 	for f.ends[k] < len(f.buf)/2 {
 		k++
 	}
 	cut := f.ends[k]
-	f.buf = append(make([]byte, 0, f.keep), f.buf[cut:]...)
+	f.buf = append(make([]byte, 0, max(limit, len(f.buf)-cut)), f.buf[cut:]...)
 	rest := make([]int, 0, len(f.ends))
 	for _, e := range f.ends[k+1:] {
 		rest = append(rest, e-cut)
@@ -297,7 +325,11 @@ func (r *reader) poll(ctx context.Context) (data []byte, bell <-chan struct{}, e
 
 // catchUp replays for this reader alone. done says that the shared feed can take over.
 func (r *reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}, done bool, err error) {
-	frames, bell, err := r.private.poll(ctx)
+	r.buf = r.buf[:0]
+	bell, err = r.private.poll(ctx, func(fr *wire.Frame) bool {
+		r.pass(fr)
+		return len(r.buf) >= writeAtOnce
+	})
 	if r.skips && r.from.last != "" && (err == io.EOF || err == nil && bell != nil) {
 		return nil, nil, false, fmt.Errorf("no frame %q in run %s: %w", r.from.last, r.feed.key.run, journal.ErrLost)
 	}
@@ -311,22 +343,22 @@ func (r *reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}
 		}
 		return nil, nil, true, nil
 	}
-	r.buf = roomFor(r.buf[:0], frames)
-	for i := range frames {
-		id := frames[i].ID
-		if r.skips && r.from.after != nil && r.from.after(id) {
+	return r.buf, nil, false, nil
+}
+
+// pass takes the private source's next frame, if the reader has come to where it wants to be.
+func (r *reader) pass(fr *wire.Frame) {
+	if r.skips && r.from.after != nil && r.from.after(fr.ID) {
+		r.skips, r.next = false, r.passed
+	}
+	r.passed++
+	switch {
+	case r.skips:
+		if fr.ID == r.from.last {
 			r.skips, r.next = false, r.passed
 		}
-		r.passed++
-		switch {
-		case r.skips:
-			if id == r.from.last {
-				r.skips, r.next = false, r.passed
-			}
-		case r.passed > r.next:
-			r.buf = r.feed.key.encode(r.buf, &frames[i])
-			r.next = r.passed
-		}
+	case r.passed > r.next:
+		r.buf = r.feed.key.encode(roomFor(r.buf, fr, feedBytes), fr)
+		r.next = r.passed
 	}
-	return r.buf, nil, false, nil
 }
