@@ -32,23 +32,24 @@ func TestEachCommitIsAsDurableAsItMustBe(t *testing.T) {
 // there is no such moment, and it would grow as long as the load lasts.
 func TestLogDoesNotGrowWithTheLoad(t *testing.T) {
 	dir := t.TempDir()
-	db, err := Open(t.Context(), dir, Options{CheckpointEvery: 20 * time.Millisecond, LogBytes: 1 << 20})
+	db, err := Open(t.Context(), dir, Options{CheckpointEvery: 10 * time.Millisecond, LogBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	const (
 		writers = 8
-		each    = 200
+		each    = 150
 		size    = 64 << 10
 	)
+	value := make([]byte, size)
 	failed := make(chan error, writers)
 	for range writers {
 		go func() {
 			var err error
 			for range each {
 				err = errors.Join(err, db.write(context.Background(), false, func(ctx context.Context, tx *tx) error {
-					return tx.exec(ctx, "INSERT INTO items (owner, ns, key, value, created, updated) VALUES ('', '', hex(randomblob(16)), randomblob(?), 0, 0)", size)
+					return tx.exec(ctx, "INSERT INTO items (owner, ns, key, value, created, updated) VALUES ('', '', hex(randomblob(16)), ?, 0, 0)", value)
 				}))
 			}
 			failed <- err
