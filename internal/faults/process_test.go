@@ -246,26 +246,28 @@ func (h *host) call(ctx context.Context, method, path, body string) (int, []byte
 	return res.StatusCode, data, res.Header, err
 }
 
-// usageOf is what a process holds.
+// holding is what a process holds.
 type holding struct {
 	rss        int // bytes
 	files      int
 	goroutines int // 0 if the program does not tell
 	heap       int
+	stacks     int
 }
 
 func (u holding) String() string {
-	return fmt.Sprintf("RSS %.1f MiB, heap %.1f MiB, %d files, %d goroutines", float64(u.rss)/(1<<20), float64(u.heap)/(1<<20), u.files, u.goroutines)
+	return fmt.Sprintf("RSS %.1f MiB, heap %.1f MiB, stacks %.1f MiB, %d files, %d goroutines",
+		float64(u.rss)/(1<<20), float64(u.heap)/(1<<20), float64(u.stacks)/(1<<20), u.files, u.goroutines)
 }
 
 func (h *host) holding(ctx context.Context) (holding, error) {
 	var u holding
 	if code, data, _, err := h.call(ctx, "GET", "/faults/stats", ""); err == nil && code == 200 {
-		var s struct{ Goroutines, Heap int }
+		var s struct{ Goroutines, Heap, Stacks int }
 		if err := json.Unmarshal(data, &s); err != nil {
 			return u, err
 		}
-		u.goroutines, u.heap = s.Goroutines, s.Heap
+		u.goroutines, u.heap, u.stacks = s.Goroutines, s.Heap, s.Stacks
 	}
 	h.mu.Lock()
 	pid := h.cmd.Process.Pid

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -87,10 +88,10 @@ func serve() error {
 
 // stats tells what should be the same before and after.
 func stats(w http.ResponseWriter, _ *http.Request) {
-	runtime.GC()
+	debug.FreeOSMemory() // what is resident then is what is held
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	fmt.Fprintf(w, `{"goroutines":%d,"heap":%d}`, runtime.NumGoroutine(), m.HeapAlloc)
+	fmt.Fprintf(w, `{"goroutines":%d,"heap":%d,"stacks":%d}`, runtime.NumGoroutine(), m.HeapAlloc, m.StackInuse)
 }
 
 type effectArgs struct {
