@@ -1,0 +1,22 @@
+package langgraph_test
+
+import (
+	"testing"
+
+	"github.com/tributary-ai/tributary/internal/bench/cost"
+	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/langgraph"
+)
+
+func TestDeltaCostsNoMoreThanItDid(t *testing.T) {
+	p, env := delta(langgraph.MessagesTuple)
+	dst := make([]wire.Frame, 0, 1)
+	cost.Hold(t, cost.Per{Allocs: 2, Bytes: 780}, 1000, func() {
+		for range 1000 {
+			env.Seq++
+			if _, err := p.Project(dst, env); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
