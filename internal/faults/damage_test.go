@@ -3,6 +3,7 @@ package faults_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	_ "modernc.org/sqlite" // to damage what the server keeps
 
 	"github.com/tributary-ai/tributary/internal/faults"
 )
@@ -213,5 +216,42 @@ func TestSoakDamagedFile(t *testing.T) {
 	for _, left := range []float64{0.99, 0.9, 0.5, 0.1, 0} {
 		right, refused, missing := a.damaged(ctx, t, fmt.Sprintf("cut to %v", left), a.data[:int(left*float64(len(a.data)))])
 		t.Logf("cut to %v: %d answers right, %d refused, %d not found", left, right, refused, missing)
+	}
+}
+
+// TestStateThatBuildsOnItself damages the links between the pieces of a state so that they go round in a circle. Whoever asks for the
+// state must get an error, and not wait for ever.
+func TestStateThatBuildsOnItself(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	w := newWorld(t)
+	all := w.drive(ctx, load{
+		runs: 1, wires: func(int) []faults.Dialect { return []faults.Dialect{faults.TaskSSE} },
+		order: func(_ int, key string) faults.Order { return faults.Order{Key: key, Words: 3, Effect: true} },
+	}, calm())
+	w.judge(ctx, all)
+	if err := w.host.stop(15 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(w.data, "tributary.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := db.ExecContext(ctx, "UPDATE blobs SET base = version WHERE base <> 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		t.Fatalf("%d pieces were damaged, %v: nothing was put to the test", n, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.host.mustStart(t)
+	limited, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	code, body, _, err := w.host.call(limited, "GET", "/threads/"+all[0].thread+"/state", "")
+	if err != nil || code != 500 {
+		t.Errorf("got %d %v %s", code, err, body)
 	}
 }

@@ -262,12 +262,12 @@ func (s *states) value(ctx context.Context, field string, version int64) (json.R
 	if v, ok := s.memo[blobKey{field, version}]; ok {
 		return v, nil
 	}
-	rows, err := s.tx.QueryContext(ctx, `WITH RECURSIVE chain (base, data, depth) AS (
-			SELECT base, data, 0 FROM blobs WHERE thread = ?1 AND ns = ?2 AND field = ?3 AND version = ?4
+	rows, err := s.tx.QueryContext(ctx, `WITH RECURSIVE chain (version, base, data, depth) AS (
+			SELECT version, base, data, 0 FROM blobs WHERE thread = ?1 AND ns = ?2 AND field = ?3 AND version = ?4
 			UNION ALL
-			SELECT b.base, b.data, chain.depth + 1 FROM chain CROSS JOIN blobs b -- CROSS: one look-up per link, not a scan
+			SELECT b.version, b.base, b.data, chain.depth + 1 FROM chain CROSS JOIN blobs b -- CROSS: one look-up per link, not a scan
 				ON b.thread = ?1 AND b.ns = ?2 AND b.field = ?3 AND b.version = chain.base
-			WHERE chain.base <> 0)
+			WHERE chain.base <> 0 AND chain.base < chain.version) -- older, or a damaged link could lead in a circle
 		SELECT base, data FROM chain ORDER BY depth DESC`, s.threadNo, s.ns, field, version)
 	type link struct {
 		base int64
