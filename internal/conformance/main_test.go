@@ -55,7 +55,10 @@ type response struct {
 // call makes a request; body is JSON text, or what encodes as JSON, or nil.
 func (s *serving) call(method, path string, body any, headers ...string) response {
 	s.t.Helper()
-	res, err := s.open(s.t.Context(), method, path, body, headers...)
+	// What should have been refused may be a stream without an end.
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	res, err := s.open(ctx, method, path, body, headers...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
