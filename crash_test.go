@@ -49,7 +49,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	for life := 0; ; life++ {
 		limit := time.Duration(0)
 		if life < crashes {
-			limit = time.Duration(100+rng.IntN(500)) * time.Millisecond
+			limit = time.Duration(50+rng.IntN(250)) * time.Millisecond
 		}
 		got, done := lifeOf(t, dir, limit)
 		for run, lines := range got {
@@ -80,7 +80,8 @@ func count(saw map[string][]string) (n int) {
 	return n
 }
 
-// lifeOf starts the process and reads what its followers see until it is done or is killed after limit.
+// lifeOf starts the process and reads what its followers see until it is done, or is killed some time after it was
+// first heard of: a slow machine must not make it die before it has begun.
 func lifeOf(t *testing.T, dir string, limit time.Duration) (saw map[string][]string, done bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -94,16 +95,16 @@ func lifeOf(t *testing.T, dir string, limit time.Duration) (saw map[string][]str
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if limit > 0 {
-		timer := time.AfterFunc(limit, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
-		defer timer.Stop()
-	}
 	saw = map[string][]string{}
 	r := bufio.NewReaderSize(out, 1<<20)
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil { // what has no newline was not received whole
 			break
+		}
+		if limit > 0 && len(saw) == 0 {
+			timer := time.AfterFunc(limit, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+			defer timer.Stop()
 		}
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch word {
