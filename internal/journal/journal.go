@@ -97,7 +97,7 @@ type Options struct {
 const (
 	// allBytes is how much the queues of all runs may hold together, and how much their tails: the more runs are live,
 	// the less is each one's share, but not less than leastBytes. In memory events take two to three times as much.
-	allBytes   = 32 << 20
+	allBytes   = 16 << 20
 	leastBytes = 32 << 10
 )
 

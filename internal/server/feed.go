@@ -21,7 +21,7 @@ const (
 	feedBytes = 4 << 20
 	// allFeedBytes is how much is kept of all runs together: the more are followed, the less is kept of each, but not
 	// less than leastFeedBytes.
-	allFeedBytes   = 64 << 20
+	allFeedBytes   = 16 << 20
 	leastFeedBytes = 64 << 10
 	// writeAtOnce is about how much is projected before it is written: a run that says much at once would otherwise be in
 	// memory several times over.
