@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tributary-ai/tributary/graph"
@@ -69,15 +70,16 @@ type Options struct {
 
 // Server answers HTTP requests. It starts no goroutine that outlives the request it serves.
 type Server struct {
-	opt     Options
-	log     *slog.Logger
-	mux     *http.ServeMux
-	feeds   *feeds
-	bells   bells
-	gaps    gaps
-	counts  counts
-	started time.Time
-	closing chan struct{}
+	opt       Options
+	log       *slog.Logger
+	mux       *http.ServeMux
+	feeds     *feeds
+	bells     bells
+	gaps      gaps
+	counts    counts
+	started   time.Time
+	closing   chan struct{}
+	closeOnce sync.Once
 
 	patterns []string
 
@@ -157,7 +159,7 @@ func (s *Server) handle(pattern string, h handler) {
 
 // Closing ends all streams, so that their readers reconnect elsewhere or later; call it before
 // http.Server.Shutdown, which waits for them.
-func (s *Server) Closing() { close(s.closing) }
+func (s *Server) Closing() { s.closeOnce.Do(func() { close(s.closing) }) }
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -41,7 +41,12 @@ func (s *Server) streamRun(w http.ResponseWriter, r *http.Request, key feedKey, 
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, key feedKey, project func() wire.Projector, from start) (ending, error) {
 	rd := s.feeds.readerFrom(key, project, from)
 	defer rd.close()
-	return s.play(w, r, rd)
+	how, err := s.play(w, r, rd)
+	if how == serverEnds {
+		// A stream that ends well says that its run is over; this one breaks, so that its reader comes back.
+		panic(http.ErrAbortHandler)
+	}
+	return how, err
 }
 
 // pollable gives the bytes of a stream; see [reader].
