@@ -84,9 +84,30 @@ const checkpointColumns = `c.id, c.parent, coalesce(r.id, ''), c.step, c.source,
 
 const checkpointFrom = ` FROM checkpoints c LEFT JOIN runs r ON r.no = c.run `
 
+// What is asked of a thread's state. The texts are prepared once: a run asks for its state before it does anything.
+const (
+	stateThread  = "SELECT no FROM threads WHERE id = ?"
+	stateLatest  = "SELECT " + checkpointColumns + checkpointFrom + "WHERE c.thread = ? AND c.ns = ? ORDER BY c.id DESC LIMIT 1"
+	stateAt      = "SELECT " + checkpointColumns + checkpointFrom + "WHERE c.thread = ? AND c.ns = ? AND c.id = ?"
+	stateBefore  = "SELECT " + checkpointColumns + checkpointFrom + "WHERE c.thread = ? AND c.ns = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?"
+	stateDone    = "SELECT done FROM checkpoints WHERE thread = ? AND ns = ? AND id > ? AND parent = ? ORDER BY id LIMIT 1"
+	stateKept    = "SELECT outcome FROM kept WHERE thread = ? AND ns = ? AND checkpoint = ? ORDER BY task"
+	stateVersion = "SELECT data FROM blobs WHERE thread = ? AND ns = ? AND field = ? AND version = ?"
+	stateValue   = `WITH RECURSIVE chain (version, base, data, depth) AS (
+			SELECT version, base, data, 0 FROM blobs WHERE thread = ?1 AND ns = ?2 AND field = ?3 AND version = ?4
+			UNION ALL
+			SELECT b.version, b.base, b.data, chain.depth + 1 FROM chain CROSS JOIN blobs b -- CROSS: one look-up per link, not a scan
+				ON b.thread = ?1 AND b.ns = ?2 AND b.field = ?3 AND b.version = chain.base
+			WHERE chain.base <> 0 AND chain.base < chain.version) -- older, or a damaged link could lead in a circle
+		SELECT base, data FROM chain ORDER BY depth DESC`
+)
+
+var stateQueries = []string{stateThread, stateLatest, stateAt, stateBefore, stateDone, stateKept, stateVersion, stateValue}
+
 // states reads checkpoints of one namespace within one snapshot of the database.
 type states struct {
 	tx       *sql.Tx
+	prepared map[string]*sql.Stmt
 	thread   string
 	threadNo int64
 	ns       string
@@ -99,12 +120,21 @@ type blobKey struct {
 }
 
 func (db *DB) openStates(ctx context.Context, thread, ns string) (*states, error) {
+	// Prepared before the transaction has a connection: whoever holds one must not wait for another.
+	prepared := make(map[string]*sql.Stmt, len(stateQueries))
+	for _, text := range stateQueries {
+		st, err := db.reads.prepare(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		prepared[text] = st
+	}
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	s := &states{tx: tx, thread: thread, ns: ns, memo: map[blobKey]json.RawMessage{}}
-	err = tx.QueryRowContext(ctx, "SELECT no FROM threads WHERE id = ?", thread).Scan(&s.threadNo)
+	s := &states{tx: tx, prepared: prepared, thread: thread, ns: ns, memo: map[blobKey]json.RawMessage{}}
+	err = s.row(ctx, stateThread, thread).Scan(&s.threadNo)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("thread %q: %w", thread, graph.ErrNoCheckpoint)
 	}
@@ -116,6 +146,14 @@ func (db *DB) openStates(ctx context.Context, thread, ns string) (*states, error
 }
 
 func (s *states) close() { _ = s.tx.Rollback() }
+
+func (s *states) row(ctx context.Context, text string, args ...any) *sql.Row {
+	return s.tx.StmtContext(ctx, s.prepared[text]).QueryRowContext(ctx, args...)
+}
+
+func (s *states) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return s.tx.StmtContext(ctx, s.prepared[text]).QueryContext(ctx, args...)
+}
 
 // Load returns a checkpoint, the latest if id is empty.
 func (db *DB) Load(ctx context.Context, thread, ns, id string) (*graph.Snapshot, error) {
@@ -135,13 +173,13 @@ func (db *DB) load(ctx context.Context, thread, ns, id string, values bool) (*gr
 	defer s.close()
 	var row *sql.Row
 	if id == "" {
-		row = s.tx.QueryRowContext(ctx, "SELECT "+checkpointColumns+checkpointFrom+"WHERE c.thread = ? AND c.ns = ? ORDER BY c.id DESC LIMIT 1", s.threadNo, ns)
+		row = s.row(ctx, stateLatest, s.threadNo, ns)
 	} else {
 		key, err := checkpointID(id)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", graph.ErrNoCheckpoint, err)
 		}
-		row = s.tx.QueryRowContext(ctx, "SELECT "+checkpointColumns+checkpointFrom+"WHERE c.thread = ? AND c.ns = ? AND c.id = ?", s.threadNo, ns, key)
+		row = s.row(ctx, stateAt, s.threadNo, ns, key)
 	}
 	snap, err := s.scan(row)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -174,7 +212,7 @@ func (db *DB) List(ctx context.Context, thread, ns, before string, limit int) ([
 			return nil, fmt.Errorf("%w: %w", graph.ErrNoCheckpoint, err)
 		}
 	}
-	rows, err := s.tx.QueryContext(ctx, "SELECT "+checkpointColumns+checkpointFrom+"WHERE c.thread = ? AND c.ns = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?", s.threadNo, ns, key, limit)
+	rows, err := s.query(ctx, stateBefore, s.threadNo, ns, key, limit)
 	list, err := collect(rows, err, s.scan)
 	if err != nil {
 		return nil, err
@@ -229,7 +267,7 @@ func (s *states) fillTasks(ctx context.Context, snap *graph.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.tx.QueryContext(ctx, "SELECT outcome FROM kept WHERE thread = ? AND ns = ? AND checkpoint = ? ORDER BY task", s.threadNo, s.ns, id)
+	rows, err := s.query(ctx, stateKept, s.threadNo, s.ns, id)
 	snap.Kept, err = collect(rows, err, func(row scanner) (o graph.Outcome, err error) {
 		var text sql.NullString
 		if err := row.Scan(&text); err != nil {
@@ -246,7 +284,7 @@ func (s *states) fillStored(ctx context.Context, snap *graph.Snapshot) error {
 		o := &snap.Done[i]
 		for field, version := range o.Stored {
 			var data []byte
-			err := s.tx.QueryRowContext(ctx, "SELECT data FROM blobs WHERE thread = ? AND ns = ? AND field = ? AND version = ?", s.threadNo, s.ns, field, version).Scan(&data)
+			err := s.row(ctx, stateVersion, s.threadNo, s.ns, field, version).Scan(&data)
 			if err != nil {
 				return fmt.Errorf("field %s version %d: %w", field, version, err)
 			}
@@ -262,13 +300,7 @@ func (s *states) value(ctx context.Context, field string, version int64) (json.R
 	if v, ok := s.memo[blobKey{field, version}]; ok {
 		return v, nil
 	}
-	rows, err := s.tx.QueryContext(ctx, `WITH RECURSIVE chain (version, base, data, depth) AS (
-			SELECT version, base, data, 0 FROM blobs WHERE thread = ?1 AND ns = ?2 AND field = ?3 AND version = ?4
-			UNION ALL
-			SELECT b.version, b.base, b.data, chain.depth + 1 FROM chain CROSS JOIN blobs b -- CROSS: one look-up per link, not a scan
-				ON b.thread = ?1 AND b.ns = ?2 AND b.field = ?3 AND b.version = chain.base
-			WHERE chain.base <> 0 AND chain.base < chain.version) -- older, or a damaged link could lead in a circle
-		SELECT base, data FROM chain ORDER BY depth DESC`, s.threadNo, s.ns, field, version)
+	rows, err := s.query(ctx, stateValue, s.threadNo, s.ns, field, version)
 	type link struct {
 		base int64
 		data []byte

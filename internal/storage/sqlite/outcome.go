@@ -23,8 +23,7 @@ func (db *DB) Outcomes(ctx context.Context, thread, ns, id string) ([]graph.Outc
 	}
 	// Ids sort by time, so the one after is nearly always the next row.
 	var done sql.NullString
-	err = s.tx.QueryRowContext(ctx, "SELECT done FROM checkpoints WHERE thread = ? AND ns = ? AND id > ? AND parent = ? ORDER BY id LIMIT 1",
-		s.threadNo, ns, key, key).Scan(&done)
+	err = s.row(ctx, stateDone, s.threadNo, ns, key, key).Scan(&done)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
