@@ -91,7 +91,9 @@ func (f Fault) error(class model.Class, status int, msg string) *model.Error {
 	for _, k := range f.Secrets {
 		secrets = append(secrets, k.Reveal())
 	}
-	return &model.Error{Class: class, Provider: f.Provider, Status: status, Message: sentence(Scrub(msg, secrets...))}
+	// A reason of white space is none.
+	told := cmp.Or(sentence(Scrub(msg, secrets...)), "no reason given")
+	return &model.Error{Class: class, Provider: f.Provider, Status: status, Message: told}
 }
 
 // network names errors of connections.
