@@ -21,6 +21,18 @@ var (
 	ErrUnavailable = errors.New("not available now, try again later")
 )
 
+// DamageError says that something that was stored is lost: it is missing, or not as it was written. It is not served. What
+// is damaged can be restored, so the error is also an [ErrUnavailable].
+type DamageError struct {
+	Lost   string // what it is
+	Remedy string // what to do about it
+	Err    error  // how it was found
+}
+
+func (e *DamageError) Error() string { return e.Lost + " is damaged: " + e.Err.Error() + "; " + e.Remedy }
+
+func (e *DamageError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
+
 // InvalidError says which field of a request is wrong, and why.
 type InvalidError struct {
 	Field  string
