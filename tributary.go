@@ -137,7 +137,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.journal = journal.Open(r.db, journal.Options{Disk: r.opt.Disk})
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Check: r.check, Memory: r.memory,
-		Node: r.db.Node(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
+		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
 		Timeout: r.opt.Timeout, Log: r.log, Ended: r.ended,
 	})
 	if err != nil {

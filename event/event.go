@@ -53,7 +53,11 @@ const (
 	TimedOut    Status = "timeout"
 )
 
-// RunStarted is the first event of a run.
+// RunQueued is the first event of a run that could not start at once: it waits for the run before it in its thread,
+// for its time, or for a free worker.
+type RunQueued struct{}
+
+// RunStarted says that a run began to work. It is the run's first event, unless it had to wait.
 type RunStarted struct {
 	Assistant string          `json:"assistant,omitempty"` // id of the assistant
 	Graph     string          `json:"graph"`               // name of its graph
@@ -63,10 +67,16 @@ type RunStarted struct {
 
 // AttemptStarted says that the run goes on after a crash, a restart or a lost lease. Every turn that was open is
 // voided next.
+//
+// After the loss of power, events that readers have seen may be gone, and others bear their numbers; wires that resume
+// by a number alone must not use those again.
 type AttemptStarted struct {
 	Attempt int    `json:"attempt"` // 2, 3, …
-	Cause   string `json:"cause"`   // "crash", "lease_lost", "drain"
+	Cause   string `json:"cause"`   // "crash", "lease_lost", "drain", or [LostPower]
 }
+
+// LostPower is the cause of an attempt before which the machine went down.
+const LostPower = "power"
 
 // RunEnded is the last event of a run; there is exactly one.
 type RunEnded struct {

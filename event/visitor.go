@@ -3,6 +3,7 @@ package event
 // Visitor has one method for each kind of event. It is the one wide interface of the program, on purpose:
 // it is the list of facts that a reader of the journal must have an opinion on.
 type Visitor interface {
+	RunQueued(RunQueued) error
 	RunStarted(RunStarted) error
 	AttemptStarted(AttemptStarted) error
 	RunEnded(RunEnded) error
@@ -31,6 +32,7 @@ type Visitor interface {
 	Unknown(Unknown) error
 }
 
+func (RunQueued) Kind() string       { return "run_queued" }
 func (RunStarted) Kind() string      { return "run_started" }
 func (AttemptStarted) Kind() string  { return "attempt_started" }
 func (RunEnded) Kind() string        { return "run_ended" }
@@ -58,6 +60,7 @@ func (PlanUpdated) Kind() string     { return "plan_updated" }
 func (TeamDissolved) Kind() string   { return "team_dissolved" }
 func (u Unknown) Kind() string       { return u.Name }
 
+func (e RunQueued) visit(v Visitor) error       { return v.RunQueued(e) }
 func (e RunStarted) visit(v Visitor) error      { return v.RunStarted(e) }
 func (e AttemptStarted) visit(v Visitor) error  { return v.AttemptStarted(e) }
 func (e RunEnded) visit(v Visitor) error        { return v.RunEnded(e) }
@@ -87,6 +90,7 @@ func (e Unknown) visit(v Visitor) error         { return v.Unknown(e) }
 
 // decoders says how to read each kind's JSON object. A test checks that no kind of Visitor is missing.
 var decoders = map[string]func([]byte) (Event, error){
+	"run_queued":       decode[RunQueued],
 	"run_started":      decode[RunStarted],
 	"attempt_started":  decode[AttemptStarted],
 	"run_ended":        decode[RunEnded],
@@ -117,6 +121,7 @@ var decoders = map[string]func([]byte) (Event, error){
 // Kinds lists the names of all kinds, in the order of the table in docs/events.md.
 func Kinds() []string {
 	return []string{
+		RunQueued{}.Kind(),
 		RunStarted{}.Kind(),
 		AttemptStarted{}.Kind(),
 		RunEnded{}.Kind(),

@@ -89,6 +89,7 @@ func (r *recorder) note(method string, e event.Event) error {
 	return nil
 }
 
+func (r *recorder) RunQueued(e event.RunQueued) error           { return r.note("RunQueued", e) }
 func (r *recorder) RunStarted(e event.RunStarted) error         { return r.note("RunStarted", e) }
 func (r *recorder) AttemptStarted(e event.AttemptStarted) error { return r.note("AttemptStarted", e) }
 func (r *recorder) RunEnded(e event.RunEnded) error             { return r.note("RunEnded", e) }

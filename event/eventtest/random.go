@@ -47,6 +47,7 @@ var generators = map[string]func(*rapid.T) event.Event{
 	"run_started": func(t *rapid.T) event.Event {
 		return event.RunStarted{Assistant: id(t, "assistant"), Graph: text(t, "graph"), Attempt: 1, Metadata: maybeObject(t, "metadata")}
 	},
+	"run_queued": func(*rapid.T) event.Event { return event.RunQueued{} },
 	"attempt_started": func(t *rapid.T) event.Event {
 		return event.AttemptStarted{Attempt: count(t, "attempt"), Cause: text(t, "cause")}
 	},

@@ -23,6 +23,7 @@ func Samples() []event.Envelope {
 var usage = item.Usage{InputTokens: 412, OutputTokens: 57, CachedTokens: 384, ReasoningTokens: 20}
 
 var samples = []event.Envelope{
+	{Step: -1, Event: event.RunQueued{}},
 	{Step: -1, Event: event.RunStarted{Assistant: "assistant_2b9e", Graph: "agent", Attempt: 1, Metadata: json.RawMessage(`{"source":"web"}`)}},
 	{Step: 1, Event: event.AttemptStarted{Attempt: 2, Cause: "crash"}},
 	{Step: 3, Event: event.RunEnded{

@@ -285,7 +285,7 @@ func (j *Journal) Live() int {
 // promised reports whether an event must be on disk before anybody sees it.
 func promised(e event.Event) bool {
 	switch e := e.(type) {
-	case event.RunStarted, event.AttemptStarted, event.RunEnded, event.CheckpointSaved, event.InterruptRaised:
+	case event.RunQueued, event.RunStarted, event.AttemptStarted, event.RunEnded, event.CheckpointSaved, event.InterruptRaised:
 		return true
 	case event.ItemStarted:
 		return e.Type == "tool_result"

@@ -178,6 +178,17 @@ func (q *queue) add(l *Log, b Batch) error {
 	return nil
 }
 
+// Opening is the beginning of a run's journal as whoever creates the run stores it, together with the run and before
+// anybody has a lease. It counts as epoch 1.
+func Opening(run, thread string, events ...event.Envelope) (Chunk, error) {
+	l := &Log{lease: Lease{Run: run, Epoch: 1}, thread: thread}
+	q := &queue{}
+	if err := q.add(l, Batch{Events: events}); err != nil {
+		return Chunk{}, err
+	}
+	return q.chunk(l), nil
+}
+
 func (q *queue) chunk(l *Log) Chunk {
 	c := Chunk{Run: l.lease.Run, Thread: l.thread, Epoch: l.lease.Epoch, Data: q.data}
 	if n := len(q.events); n > 0 {

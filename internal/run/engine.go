@@ -37,6 +37,9 @@ type Options struct {
 	// Node is the name of this machine, which outlives the process: leases under it are known to be dead
 	// when the process starts.
 	Node string
+	// Boot names the time for which unsynced writes last: the machine's boot. A run that a worker of another boot left
+	// behind may have lost events that readers saw. Empty where every event is synced.
+	Boot string
 	// MaxRuns is how many runs execute at once. Default 4096.
 	MaxRuns int
 	// Lease is how long a run is ours without a heartbeat. Default 30 s.
@@ -86,7 +89,7 @@ func (o *Options) fill() error {
 // Engine executes runs. It owns one goroutine for the queue, one for the leases, and one for each run.
 type Engine struct {
 	opt    Options
-	worker string // this process: node/incarnation
+	worker string // this process: node/boot/incarnation
 
 	kick        chan struct{} // the queue may have something
 	stopping    chan struct{} // no more claims
@@ -147,7 +150,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		opt: opt, worker: opt.Node + "/" + uuid.NewString(),
+		opt: opt, worker: opt.Node + "/" + opt.Boot + "/" + uuid.NewString(),
 		kick: make(chan struct{}, 1), stopping: make(chan struct{}), active: map[string]*active{},
 		states: graph.NewCache(opt.StateBytes),
 	}
@@ -184,6 +187,10 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	if e.Active() < e.opt.MaxRuns {
 		n.Worker = e.worker
 	}
+	var err error
+	if n.Queued, err = journal.Opening(n.ID, thread, event.Envelope{At: at, Step: -1, Event: event.RunQueued{}}); err != nil {
+		return Run{}, err
+	}
 	c, err := e.opt.Store.CreateRun(ctx, who, n)
 	if err != nil {
 		return Run{}, fmt.Errorf("create run: %w", err)
@@ -197,6 +204,13 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 		e.wake()
 	}
 	return c.Run, nil
+}
+
+// lostPower reports whether the machine went down under a worker that did not sync everything.
+func (e *Engine) lostPower(worker string) bool {
+	_, rest, _ := strings.Cut(worker, "/")
+	boot, _, ok := strings.Cut(rest, "/")
+	return ok && boot != "" && boot != e.opt.Boot
 }
 
 func actionOf(s Strategy) Action {

@@ -188,7 +188,7 @@ func TestMultitaskStrategies(t *testing.T) {
 		if r := w.wait(waiting.ID); r.Status != run.Cancelled {
 			t.Errorf("the waiting run is %s, want cancelled", r.Status)
 		}
-		if got := kinds(w.events(waiting.ID)); !slices.Equal(got, []string{"run_started", "run_ended"}) {
+		if got := kinds(w.events(waiting.ID)); !slices.Equal(got, []string{"run_queued", "run_started", "run_ended"}) {
 			t.Errorf("the waiting run's journal is %v", got)
 		}
 		w.wait(first.ID)

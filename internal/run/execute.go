@@ -103,7 +103,7 @@ func (x *execution) replay(ctx context.Context) (seq uint64, err error) {
 		x.ledger.apply(env)
 		seq = env.Seq
 	}
-	if len(events) > 0 {
+	if x.ledger.started {
 		x.recall = recollect(events)
 	}
 	return seq, nil
@@ -154,8 +154,11 @@ func (x *execution) begin(ctx context.Context) error {
 		first = envelopes(event.RunStarted{Assistant: x.r.Assistant, Graph: x.r.Request.Graph, Attempt: attempt, Metadata: x.r.Request.Metadata})
 	} else {
 		cause := "crash"
-		if x.r.HandedOver {
+		switch {
+		case x.r.HandedOver:
 			cause = "drain"
+		case x.e.lostPower(x.r.LeftBy):
+			cause = event.LostPower
 		}
 		first = envelopes(event.AttemptStarted{Attempt: attempt, Cause: cause})
 		first = append(first, x.ledger.voiding(cause)...)

@@ -100,6 +100,8 @@ func (l *ledger) parentOf(task string) string {
 	return ""
 }
 
+func (l *ledger) RunQueued(event.RunQueued) error { return nil }
+
 func (l *ledger) RunStarted(e event.RunStarted) error {
 	l.started, l.attempt = true, e.Attempt
 	return nil

@@ -160,6 +160,8 @@ type Run struct {
 	Worker     string // who has the lease
 	Epoch      int    // of the latest lease
 	LeaseUntil time.Time
+	// LeftBy is, of a run that was just claimed, the worker that had it and never gave it back.
+	LeftBy string
 	// HandedOver says, of a run that was just claimed, that the worker before gave it up on purpose.
 	HandedOver bool
 	// Cancel is set once somebody asked for it.

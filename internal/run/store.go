@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -85,6 +86,9 @@ type NewRun struct {
 	// Worker, if set, takes the run at once where nothing stands in the way, which saves a claim.
 	Worker string
 	Lease  time.Duration
+	// Queued is the beginning of the journal of a run that is not taken at once; it is stored with the run, under
+	// the chunk's epoch.
+	Queued journal.Chunk
 }
 
 // Created is what became of a [NewRun].

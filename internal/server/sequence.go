@@ -104,6 +104,12 @@ func (q *sequence) poll(ctx context.Context) (events []event.Envelope, ended boo
 		}
 	}
 	events, bell, err = q.cursor.Poll(ctx)
+	if !q.begun && len(events) > 0 && events[0].Event.Kind() == (event.RunQueued{}).Kind() {
+		// Whoever follows a thread hears of a run when it starts; until then it may be overtaken.
+		if events = events[1:]; len(events) == 0 {
+			events, bell, err = q.cursor.Poll(ctx)
+		}
+	}
 	switch {
 	case err == io.EOF, isGone(err):
 		q.removed = err != io.EOF

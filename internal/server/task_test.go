@@ -252,8 +252,12 @@ func TestQueuedTaskSaysSo(t *testing.T) {
 	second, r := w.open("POST", "/tasks", `{"input":"hi","stream":true,"thread_id":"`+thread+`"}`)
 	defer second.Body.Close()
 	id := strings.Split(second.Header.Get("Location"), "/")[2]
-	if got := string(w.must(200, "GET", "/tasks/"+id, "").body); got != `{"task_id":"`+id+`","status":"queued","output":[]}` {
-		t.Errorf("got %s", got)
+	if got := w.must(200, "GET", "/tasks/"+id, "").object(t); got["task_id"] != id || got["status"] != "queued" || got["created_at"] == nil {
+		t.Errorf("got %v", got)
+	}
+	// Its reader is told at once, and not when it starts.
+	if told, err := readFrames(r, 2); err != nil || len(told) != 2 || !strings.Contains(told[1].data, `"task.queued"`) {
+		t.Errorf("got %v %v", told, err)
 	}
 	w.must(409, "POST", "/tasks", `{"input":"hi","multitask_strategy":"reject","thread_id":"`+thread+`"}`)
 	w.must(202, "POST", "/tasks/"+id+"/cancel", "")

@@ -154,6 +154,29 @@ streamed and answers anew. Nothing that a reader saw is taken back, and the numb
 	},
 }
 
+var powerLoss = Story{
+	Name: "power-loss",
+	Tells: `The machine goes down in the middle of an answer, and starts again.
+
+Tokens are not synced one by one, so readers may have seen some that nobody has any more. The attempt says so. Wires
+whose ids are plain numbers leave some out, so that no number stands for two events: a reader that comes back with one that
+went with the power is found out.
+`,
+	Happens: func(w *World) {
+		w.boot = "first-boot"
+		w.agent(agent.Options{Model: scripted.Always(scripted.Words("It is").Do(w.gate(said(" is"))).Do(func(context.Context) error {
+			w.store.die()
+			return nil
+		}).Words(" gone.").Stall())})
+		id := w.start(w.saying("What is left?"))
+		<-w.store.dead
+
+		w.boot = "second-boot"
+		w.agent(agent.Options{Model: scripted.Always(scripted.Words("All that was promised."))})
+		w.wait(id, run.Success)
+	},
+}
+
 var unknownOutcome = Story{
 	Name: "unknown-outcome",
 	Tells: `The process dies while a payment is being made.

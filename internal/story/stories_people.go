@@ -2,6 +2,7 @@ package story
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
@@ -89,6 +90,27 @@ func (w *World) questions() []string {
 		}
 	}
 	return ids
+}
+
+var queued = Story{
+	Name: "queued",
+	Tells: `A person says something more while the first answer is still being written.
+
+The second run waits for its turn, and says so at once: its journal begins with that, before anybody executes it.
+`,
+	Happens: func(w *World) {
+		said := make(chan struct{})
+		w.serve(graph.New("letter", messages).Node("write", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+			<-said
+			n := len(messages.Get(s))
+			return graph.Update(messages.Add(item.AssistantText(fmt.Sprint("written-", n), "Noted."))), nil
+		}).Chain(graph.Start, "write", graph.End))
+		first := w.start(w.saying("Write this down."))
+		second := w.start(w.saying("And this."))
+		close(said)
+		w.wait(first, run.Success)
+		w.wait(second, run.Success)
+	},
 }
 
 var breakpoint = Story{

@@ -29,6 +29,7 @@ const patience = 30 * time.Second
 type World struct {
 	t     testing.TB
 	dir   string
+	boot  string // of the machine that the process runs on
 	graph *graph.Graph
 	store *mortal
 	log   *journal.Journal
@@ -61,7 +62,7 @@ func (w *World) serve(g *graph.Graph) {
 	w.graph, w.store = g, &mortal{DB: db, dead: make(chan struct{})}
 	w.log = journal.Open(w.store, journal.Options{})
 	w.eng, err = run.Open(ctx, run.Options{
-		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(),
+		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Boot: w.boot,
 		Build: func(_ context.Context, r run.Run) (*graph.Graph, error) {
 			w.executes(r.ID) // a run that goes on after a crash, or that waited
 			return g, nil

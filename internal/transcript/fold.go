@@ -111,8 +111,12 @@ func (f *Fold) admit() bool {
 		f.broke(Order, "seq jumps from %d to %d", f.seq, env.Seq)
 	}
 	f.seq = env.Seq
-	if _, first := env.Event.(event.RunStarted); !first && !f.started {
-		f.broke(Order, "the run has not started")
+	switch env.Event.(type) {
+	case event.RunQueued, event.RunStarted:
+	default:
+		if !f.started {
+			f.broke(Order, "the run has not started")
+		}
 	}
 	if f.ended {
 		f.broke(EndsOnce, "the run has ended")
@@ -249,7 +253,7 @@ func (f *Fold) end(t *task, status event.Status) {
 			}
 		}
 	}
-	t.open, t.head.Status, t.head.EndedAt = false, status, f.env.At
+	t.open, t.head.Queued, t.head.Status, t.head.EndedAt = false, false, status, f.env.At
 	if status != event.Interrupted {
 		t.head.Interrupts = nil
 	}

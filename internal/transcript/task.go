@@ -17,6 +17,7 @@ type Task struct {
 	Attempt int    // from 1; for the root task, the run's
 	Cause   string // why the latest attempt began
 
+	Queued    bool         // it waits, and has not begun
 	Status    event.Status // empty while it runs
 	Reason    string
 	Error     *event.Error

@@ -13,12 +13,22 @@ type visitor Fold
 
 func (v *visitor) fold() *Fold { return (*Fold)(v) }
 
+func (v *visitor) RunQueued(event.RunQueued) error {
+	f := v.fold()
+	if f.seq != 1 {
+		f.broke(Order, "a run waits before everything else")
+	}
+	f.tasks[""].head.Queued = true
+	return nil
+}
+
 func (v *visitor) RunStarted(e event.RunStarted) error {
 	f := v.fold()
-	if f.started || f.seq != 1 {
-		f.broke(Order, "a run starts once, with its first event")
+	root := &f.tasks[""].head
+	if f.started || f.seq != 1 && (f.seq != 2 || !root.Queued) {
+		f.broke(Order, "a run starts once, with its first event or the one after it was queued")
 	}
-	f.started = true
+	f.started, root.Queued = true, false
 	return nil
 }
 
@@ -30,6 +40,7 @@ func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 	f.attempt = max(f.attempt+1, e.Attempt)
 	root := f.tasks[""]
 	root.head.Attempt, root.head.Cause, root.since = f.attempt, e.Cause, f.attempt
+	root.head.Queued = false
 	f.stale = 0
 	for _, t := range f.turnOrder {
 		if t.state == turnOpen {

@@ -91,14 +91,26 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 	return refused, err
 }
 
+// openJournal writes the beginning of a journal with its run.
+func (t *tx) openJournal(ctx context.Context, runID string, c *journal.Chunk) error {
+	var no int64
+	if err := t.row(ctx, "SELECT no FROM runs WHERE id = ?", runID).Scan(&no); err != nil {
+		return err
+	}
+	return t.appendChunk(ctx, no, c)
+}
+
+func (t *tx) appendChunk(ctx context.Context, runNo int64, c *journal.Chunk) error {
+	if c.Last > maxSeq || runNo > maxRuns {
+		return fmt.Errorf("there is no place for event %d of the run with number %d", c.Last, runNo)
+	}
+	return t.exec(ctx, "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)",
+		journalKey(runNo, c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data)
+}
+
 func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error {
 	if c := &g.Chunk; c.Last >= c.First && c.First > 0 {
-		if c.Last > maxSeq || l.no > maxRuns {
-			return fmt.Errorf("there is no place for event %d of the run with number %d", c.Last, l.no)
-		}
-		err := t.exec(ctx, "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)",
-			journalKey(l.no, c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data)
-		if err != nil {
+		if err := t.appendChunk(ctx, l.no, c); err != nil {
 			return err
 		}
 	}

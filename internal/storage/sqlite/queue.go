@@ -52,7 +52,8 @@ func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n i
 
 func (t *tx) lease(ctx context.Context, no int64, worker string, until time.Time, status run.Status) (run.Run, error) {
 	var before run.Status
-	if err := t.row(ctx, "SELECT status FROM runs WHERE no = ?", no).Scan(&before); err != nil {
+	var holder string
+	if err := t.row(ctx, "SELECT status, worker FROM runs WHERE no = ?", no).Scan(&before, &holder); err != nil {
 		return run.Run{}, err
 	}
 	err := t.exec(ctx, "UPDATE runs SET status = ?, worker = ?, epoch = epoch + 1, lease_until = ? WHERE no = ?", string(status), worker, micros(until), no)
@@ -60,6 +61,7 @@ func (t *tx) lease(ctx context.Context, no int64, worker string, until time.Time
 		return run.Run{}, err
 	}
 	r, err := scanRun(t.row(ctx, "SELECT "+runColumns+" FROM runs WHERE no = ?", no))
+	r.LeftBy = holder
 	r.HandedOver = before == run.Pending && r.Attempt > 0
 	return r, err
 }

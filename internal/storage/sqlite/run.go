@@ -59,6 +59,8 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 		}
 		if r.Worker != "" && !busy && r.Request.Delay <= 0 {
 			nr.Status, nr.Worker, nr.Epoch, nr.LeaseUntil = run.Running, r.Worker, 1, r.At.Add(r.Lease)
+		} else {
+			nr.Epoch = r.Queued.Epoch
 		}
 		err = tx.exec(ctx, `INSERT INTO runs (id, thread, thread_id, owner, assistant, status, request, created, updated, not_before, worker, epoch, lease_until)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -66,6 +68,11 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 			nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
 		if err != nil {
 			return err
+		}
+		if nr.Status == run.Pending && r.Queued.Last > 0 {
+			if err := tx.openJournal(ctx, nr.ID, &r.Queued); err != nil {
+				return err
+			}
 		}
 		c.Run = nr
 		return tx.exec(ctx, `UPDATE threads SET status = 'busy', updated = ?, config = ?,

@@ -26,7 +26,7 @@ func (g *generator) crash(s script) script {
 	keep := 1 + g.upTo(len(s)-1)
 	s = s[:keep:keep]
 	o := open(s)
-	s = append(s, step{"", event.AttemptStarted{Attempt: 2, Cause: "crash"}})
+	s = append(s, step{"", event.AttemptStarted{Attempt: 2, Cause: pick(g, "crash", event.LostPower)}})
 	replaces := ""
 	for _, t := range o.turns {
 		s = append(s, step{t.task, event.TurnVoided{Turn: t.id, Cause: "crash"}})

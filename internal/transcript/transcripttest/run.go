@@ -85,6 +85,9 @@ func Run(seed uint64, size Size) Journal {
 	default:
 		s = append(s, step{"", event.RunEnded{Status: event.Success}})
 	}
+	if g.chance(20) {
+		s = append(script{{"", event.RunQueued{}}}, s...)
+	}
 	return s.journal(fmt.Sprintf("run_%x", seed))
 }
 

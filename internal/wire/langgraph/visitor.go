@@ -20,6 +20,9 @@ var ours = []string{
 	"langgraph_triggers", "langgraph_path", "langgraph_checkpoint_ns", "checkpoint_ns", "ls_provider", "ls_model_name", "ls_model_type",
 }
 
+// RunQueued is not told: a client learns of a run's state by asking for the run.
+func (v *visitor) RunQueued(event.RunQueued) error { return nil }
+
 func (v *visitor) RunStarted(e event.RunStarted) error {
 	v.graph, v.assistant, v.attempt = e.Graph, e.Assistant, max(e.Attempt, 1)
 	v.own = members(e.Metadata, ours)

@@ -5,8 +5,8 @@
 //
 //   - The stream of a thread is that of its runs, one after the other in the order in which they started. One Projector is
 //     fed all their events; or one that knows how many frames the earlier runs gave ([Options.Base]).
-//   - seq counts the frames of a thread from 1, over all channels and before any filter, without holes. event_id is the
-//     same number as a string, and so is the SSE id. A filter drops frames and never renumbers them.
+//   - seq counts the frames of a thread from 1, over all channels and before any filter, without holes but
+//     those that the loss of power leaves (see [wire.BeyondLoss]). event_id is the same number as a string, and so is the SSE id. A filter drops frames and never renumbers them.
 //   - What frames an event gives depends on the event and on states, which never change; not on what a reader asked for. A
 //     frame that no reader asked for is counted without being written ([Options.Only]).
 //   - The root's lifecycle begins each run with running and ends it, as its last frame, with completed, failed or

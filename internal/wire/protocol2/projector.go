@@ -103,7 +103,7 @@ func (p *Projector) reset() {
 	p.questions = map[string][]byte{}
 }
 
-// Seq is the number of the last frame, and so the count of the thread's frames so far.
+// Seq is the number of the last frame.
 func (p *Projector) Seq() uint64 { return p.seq }
 
 // Events appends the frames of the next event. An error is one of States.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -15,6 +16,9 @@ var _ event.Visitor = (*visitor)(nil)
 
 func (v *visitor) p() *Projector { return (*Projector)(v) }
 
+// RunQueued is not told: the answer to the command that made the run says so.
+func (v *visitor) RunQueued(event.RunQueued) error { return nil }
+
 func (v *visitor) RunStarted(e event.RunStarted) error {
 	p := v.p()
 	p.graph, p.attempt = e.Graph, max(e.Attempt, 1)
@@ -23,8 +27,12 @@ func (v *visitor) RunStarted(e event.RunStarted) error {
 	return nil
 }
 
-// AttemptStarted is not told: for a client the run just goes on.
+// AttemptStarted is not told: for a client the run just goes on. Where events were lost with the power, their numbers are
+// left out.
 func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
+	if e.Cause == event.LostPower {
+		v.seq = wire.BeyondLoss(v.seq)
+	}
 	v.attempt = e.Attempt
 	return nil
 }

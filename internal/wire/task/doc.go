@@ -7,7 +7,8 @@
 // # The stream
 //
 //   - Every frame has type, task_id and sequence_number. One counter serves the whole run tree: 0, 1, 2 … without
-//     holes. The frame's ID is the same number in decimal. Frames have no SSE event name, so that a plain
+//     holes, but for one: after the loss of power, which may take events that were seen, it goes on far beyond (see
+//     [wire.BeyondLoss]), so that no number ever stands for two events. The frame's ID is the same number in decimal. Frames have no SSE event name, so that a plain
 //     EventSource gets all of them in onmessage.
 //   - The root task's id is the run's id; a sub-agent's is the id of the call that opened it. task.created of
 //     a child says parent_task_id. A second task.created for the same id means that its work is tried again: its output
@@ -26,15 +27,13 @@
 //
 // # The frames
 //
-//	task.created  task.working  task.completed  task.failed  task.canceled  task.expired  task.input_required
+//	task.created  task.queued  task.working  task.completed  task.failed  task.canceled  task.expired  task.input_required
 //	task.interrupt                                    a question to a person; all pending ones wait when input_required comes
 //	task.output_item.added|done|reset
 //	task.reasoning_summary_item.added|done  task.reasoning_summary_text.delta
 //	task.tool_call_arguments.delta|done
 //	task.text.added|delta|done  task.image.added|delta|done  task.file.added|done  task.foreign.added|done
 //	task.plan.updated  task.team.formed|dissolved  task.warning  task.custom
-//
-// task.queued is the server's word for a run that has not started; no event stands for it.
 //
 // # Both directions
 //

@@ -36,21 +36,28 @@ func TestCutAnywhere(t *testing.T) {
 			}
 		}
 		live := frames(t, journal)
+		next := 0
 		for i, f := range live {
-			if f.ID != strconv.Itoa(i) || f.Name != "" {
-				t.Fatalf("frame %d has id %q and name %q", i, f.ID, f.Name)
-			}
 			var head struct {
-				Seq *int `json:"sequence_number"`
+				Type, Cause string
+				Seq         *int `json:"sequence_number"`
 			}
-			if err := json.Unmarshal(f.Data, &head); err != nil || head.Seq == nil || *head.Seq != i {
+			if err := json.Unmarshal(f.Data, &head); err != nil {
 				t.Fatalf("frame %d: %v in %s", i, err, f.Data)
 			}
+			if head.Type == "task.working" && head.Cause == event.LostPower {
+				next = 1_000_000_000 // the only hole there is: what readers saw beyond it is gone
+			}
+			if f.ID != strconv.Itoa(next) || f.Name != "" || head.Seq == nil || *head.Seq != next {
+				t.Fatalf("frame %d, number %d, has id %q and name %q: %s", i, next, f.ID, f.Name, f.Data)
+			}
+			next++
 		}
 		cut := rapid.IntRange(0, len(live)-1).Draw(t, "cut")
 		var resumed []wire.Frame
+		last, _ := strconv.Atoi(live[cut].ID)
 		for _, f := range frames(t, stored) {
-			if n, _ := strconv.Atoi(f.ID); n > cut {
+			if n, _ := strconv.Atoi(f.ID); n > last {
 				resumed = append(resumed, f)
 			}
 		}

@@ -23,7 +23,7 @@ func appendTask(dst []byte, run string, t *transcript.Task) []byte {
 		}
 		dst = appendField(dst, "parent_task_id", parent)
 	}
-	dst = appendField(dst, "status", life(t.Status))
+	dst = appendField(dst, "status", standing(t))
 	dst = appendOptional(dst, "agent", t.Agent)
 	dst = appendOptional(dst, "title", t.Title)
 	if t.Attempt > 1 {

@@ -14,6 +14,7 @@ import (
 // their text. An event that does not fit what came before gives no frame; package transcript reports it.
 type Projector struct {
 	next    uint64 // sequence number of the next frame
+	queued  bool   // the run had to wait
 	attempt int    // of the run
 	tasks   map[string]*task
 	entries map[entryKey]*entry
@@ -183,12 +184,13 @@ func (p *Projector) current() *task {
 	if t == nil {
 		t = &task{id: p.env.Task, key: p.env.Task, parent: p.tasks[""], attempt: 1}
 		p.add(t)
-		p.created(t, event.TaskStarted{})
+		p.created(t, event.TaskStarted{}, "task.working")
 	}
 	return t
 }
 
-func (p *Projector) created(t *task, e event.TaskStarted) {
+// created announces a task, and what it does next.
+func (p *Projector) created(t *task, e event.TaskStarted, next string) {
 	p.begin("task.created", t)
 	if t.parent != nil {
 		p.buf = appendField(p.buf, "parent_task_id", t.parent.id)
@@ -200,7 +202,7 @@ func (p *Projector) created(t *task, e event.TaskStarted) {
 	}
 	p.buf = appendTime(p.buf, "created_at", p.env.At)
 	p.end()
-	p.begin("task.working", t)
+	p.begin(next, t)
 	p.end()
 }
 

@@ -3,6 +3,7 @@ package task
 import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/transcript"
+	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -11,14 +12,29 @@ type visitor Projector
 
 func (v *visitor) projector() *Projector { return (*Projector)(v) }
 
+func (v *visitor) RunQueued(event.RunQueued) error {
+	p := v.projector()
+	p.created(p.tasks[""], event.TaskStarted{}, "task.queued")
+	p.queued = true
+	return nil
+}
+
 func (v *visitor) RunStarted(event.RunStarted) error {
 	p := v.projector()
-	p.created(p.tasks[""], event.TaskStarted{})
+	if p.queued {
+		p.begin("task.working", p.tasks[""])
+		p.end()
+		return nil
+	}
+	p.created(p.tasks[""], event.TaskStarted{}, "task.working")
 	return nil
 }
 
 func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 	p := v.projector()
+	if e.Cause == event.LostPower {
+		p.next = wire.BeyondLoss(p.next)
+	}
 	p.attempt = max(p.attempt+1, e.Attempt)
 	p.begin("task.working", p.tasks[""])
 	p.buf = appendInt(p.buf, "attempt", p.attempt)
@@ -83,14 +99,14 @@ func (v *visitor) TaskStarted(e event.TaskStarted) error {
 		}
 		t = &task{id: id, key: id, parent: parent, attempt: attempt}
 		p.add(t)
-		p.created(t, e)
+		p.created(t, e, "task.working")
 		return nil
 	}
 	t.open = true
 	if attempt > t.attempt {
 		t.attempt = attempt
 		p.restart(t)
-		p.created(t, e)
+		p.created(t, e, "task.working")
 		return nil
 	}
 	p.begin("task.working", t)

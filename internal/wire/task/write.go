@@ -151,7 +151,15 @@ func listOf(t item.Type) string {
 	return "block_list"
 }
 
-// life is the word for how a task stands.
+// standing is the word for how a task stands.
+func standing(t *transcript.Task) string {
+	if t.Queued {
+		return "queued"
+	}
+	return life(t.Status)
+}
+
+// life is the word for how a task that has begun stands.
 func life(s event.Status) string {
 	switch s {
 	case event.Success:
