@@ -1,10 +1,13 @@
 package event_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/bench/cost"
+	"github.com/tributary-ai/tributary/item"
 )
 
 // A token is written once and read as often as somebody comes late.
@@ -31,4 +34,33 @@ func TestTokenCostsNoMoreThanItDid(t *testing.T) {
 			}
 		})
 	})
+}
+
+// What a run says at its end repeats all that it said. It is written into the journal's buffer, and nowhere before that.
+func TestWholeTextCostsNoMoreThanItDid(t *testing.T) {
+	text := strings.Repeat("The quick brown fox\n", 1000)
+	message := item.AssistantText("msg_0199f2c4a7", text)
+	update, err := json.Marshal(map[string]any{"messages": []item.Message{message}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 0, 64<<10)
+	for name, c := range map[string]struct {
+		e   event.Event
+		was cost.Per
+	}{
+		"block": {event.BlockEnded{Item: "msg", Value: item.Text(text)[0]}, cost.Per{}},
+		"node":  {event.NodeEnded{Execution: "x", Update: update}, cost.Per{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := envelope(c.e)
+			cost.Hold(t, c.was, 100, func() {
+				for range 100 {
+					if _, err := env.AppendJSON(buf); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
 }

@@ -151,6 +151,10 @@ func (s *scanner) unescape(body []byte) string {
 			switch body[i] {
 			case '"', '\\':
 				c = body[i]
+			case 'b':
+				c = '\b'
+			case 'f':
+				c = '\f'
 			case 'n':
 				c = '\n'
 			case 'r':

@@ -113,19 +113,7 @@ type tagged struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Marshal encodes an item with its type, so that [Unmarshal] can tell the kinds apart.
-func Marshal(it Item) ([]byte, error) {
-	if it == nil {
-		return nil, errors.New("there is no item to encode")
-	}
-	v, err := marshal(it)
-	if err != nil {
-		return nil, err
-	}
-	return marshal(tagged{it.ItemType(), v})
-}
-
-// Unmarshal decodes what [Marshal] wrote.
+// Unmarshal decodes what [Append] wrote.
 func Unmarshal(data []byte) (Item, error) {
 	var t tagged
 	if err := json.Unmarshal(data, &t); err != nil {

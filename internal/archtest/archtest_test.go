@@ -89,8 +89,10 @@ func TestWrongImportsAreFoundAndExplained(t *testing.T) {
 		pkg  Package
 		want string // in the one sentence; empty if all is well
 	}{
-		"nouns import nothing":          {p("item", "~/event"), "item imports event, but item may import nothing of ours: the nouns are the ground floor"},
+		"nouns import no events":        {p("item", "~/event"), "item imports event, but item may import internal/jsonline: the nouns are the ground floor"},
 		"nouns import the standard":     {p("item", "encoding/json", "fmt"), ""},
+		"nouns are spelled":             {p("item", "~/internal/jsonline"), ""},
+		"spelling knows no nouns":       {p("internal/jsonline", "~/item"), "internal/jsonline imports item, but internal/jsonline may import nothing of ours"},
 		"events stand on items":         {p("event", "~/item"), ""},
 		"a dialect and a run":           {p("internal/wire/chat", "~/internal/run"), "internal/wire/chat imports internal/run, but internal/wire/... may import event, item"},
 		"a dialect and HTTP":            {p("internal/wire/chat", "net/http"), "reaches net/http"},

@@ -15,8 +15,9 @@ var (
 
 // Rules is the import table, from the ground floor up. The first row that matches a package counts.
 var Rules = []Rule{
-	{"item", nil, nil, "the nouns are the ground floor; everything stands on them"},
-	{"event", []string{"item"}, nil, "events are plain values about items, readable by every other package"},
+	{"internal/jsonline", nil, nil, "how JSON is spelled, whatever it says"},
+	{"item", []string{"internal/jsonline"}, nil, "the nouns are the ground floor; everything stands on them"},
+	{"event", []string{"internal/jsonline", "item"}, nil, "events are plain values about items, readable by every other package"},
 	{"event/eventtest", nouns, nil, "it makes events for tests and must be usable by the tests of any package"},
 	{"turn", nouns, []string{"net/http"}, "it writes a model call down as lawful events, whichever model it was"},
 	{"graph", join(nouns, []string{"turn"}), []string{"net/http"}, "the runtime knows fields and nodes; what nodes call is not its business"},
@@ -49,7 +50,7 @@ var Rules = []Rule{
 	{"internal/wire/sse", nil, nil, "bytes of a stream, whatever they mean"},
 	{"internal/wire/ws", nil, nil, "bytes of a stream, whatever they mean"},
 	{"internal/wire", nouns, []string{"net/http"}, "it says what a dialect is"},
-	{"internal/wire/...", join(nouns, []string{"internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
+	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
 		"a dialect is a pure fold of events: no storage, no run, no network"},
 	{"internal/server/...", join(nouns, []string{
 		"graph", "internal/journal", "internal/memory", "internal/run", "internal/server/...", "internal/transcript", "internal/wire/...",
