@@ -44,7 +44,8 @@ type Options struct {
 	MaxRuns int
 	// Lease is how long a run is ours without a heartbeat. Default 30 s.
 	Lease time.Duration
-	// MaxAttempts is how often a run is taken up again after crashes before it is given up. Default 10.
+	// MaxAttempts is how often a run is taken up again after crashes before it is given up; being handed over by an
+	// orderly stop does not count. Default 10.
 	MaxAttempts int
 	// Timeout ends runs that say nothing else. Default none.
 	Timeout time.Duration

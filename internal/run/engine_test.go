@@ -362,6 +362,26 @@ func TestRunThatKeepsCrashingIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestRunThatIsHandedOverIsNeverGivenUp(t *testing.T) {
+	dir := t.TempDir()
+	g := newGate()
+	var id string
+	for i := range 4 {
+		w := open(t, dir, single(oneNode(g.node)), func(o *run.Options) { o.MaxAttempts = 2 })
+		if i == 0 {
+			id = w.start(newThread()).ID
+		}
+		g.waitBegan(t, id)
+		w.stop(time.Millisecond)
+	}
+	close(g.pass)
+	w := open(t, dir, single(oneNode(g.node)), func(o *run.Options) { o.MaxAttempts = 2 })
+	defer w.stop(time.Second)
+	if r := w.wait(id); r.Status != run.Success {
+		t.Errorf("run is %s, %+v", r.Status, r.Error)
+	}
+}
+
 func TestInvalidRequestsChangeNothing(t *testing.T) {
 	w := open(t, t.TempDir(), single(oneNode(nil)))
 	defer w.stop(time.Second)

@@ -125,7 +125,7 @@ func (x *execution) run(ctx context.Context, unreadable error) (err error) {
 		return &event.Error{Code: "journal_damaged", Message: unreadable.Error()}
 	case x.r.Cancel != NoCancel:
 		return &cancelled{x.r.Cancel}
-	case x.ledger.attempt > x.e.opt.MaxAttempts:
+	case x.ledger.cutOff >= x.e.opt.MaxAttempts:
 		return &event.Error{Code: "too_many_attempts", Message: fmt.Sprintf("given up after %d attempts that were cut off by crashes", x.e.opt.MaxAttempts)}
 	}
 	if d := x.timeout(); d > 0 {
@@ -146,6 +146,9 @@ func (x *execution) timeout() time.Duration {
 	return x.e.opt.Timeout
 }
 
+// handedOver is the cause of an attempt at a run that the worker before gave up on purpose.
+const handedOver = "drain"
+
 // begin writes the first events of the attempt.
 func (x *execution) begin(ctx context.Context) error {
 	var first []event.Envelope
@@ -156,7 +159,7 @@ func (x *execution) begin(ctx context.Context) error {
 		cause := "crash"
 		switch {
 		case x.r.HandedOver:
-			cause = "drain"
+			cause = handedOver
 		case x.e.lostPower(x.r.LeftBy):
 			cause = event.LostPower
 		}
