@@ -79,7 +79,8 @@ type Tool struct {
 	Schema      json.RawMessage // JSON schema of the arguments, an object
 }
 
-// Part is a piece of an answer: one of [Text], [Reasoning], [ToolCall], [Image], [Annotation], [Usage], [Finish].
+// Part is a piece of an answer: one of [Text], [Reasoning], [ToolCall], [Image], [Opaque], [Annotation], [Usage],
+// [Finish].
 type Part interface{ part() }
 
 // Text is a piece of the answer's text. Pieces with the same Block make one text block; block numbers rise.
@@ -118,6 +119,14 @@ type Image struct {
 	MIME    string
 }
 
+// Opaque is a block that only the provider that made it can use: what its own tools asked and found, or content of a
+// kind that we do not know. It is kept in the message as an [item.ForeignBlock], and goes back to that provider on
+// the next turn, and to no other. Raw is a JSON object whose "type" tells whose it is.
+// Its place among the other blocks is where it comes.
+type Opaque struct {
+	Raw json.RawMessage
+}
+
 // Annotation is a citation by the provider's own search, for a text block that has been streamed so far.
 type Annotation struct {
 	Block int
@@ -138,6 +147,7 @@ func (Text) part()       {}
 func (Reasoning) part()  {}
 func (ToolCall) part()   {}
 func (Image) part()      {}
+func (Opaque) part()     {}
 func (Annotation) part() {}
 func (Usage) part()      {}
 func (Finish) part()     {}

@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/kept"
 )
 
 // params puts a request into the words of Chat Completions.
@@ -203,7 +205,7 @@ func validName(s string) bool {
 
 func (m *ChatModel) assistant(msg item.Message, current bool) openai.ChatCompletionMessageParamUnion {
 	a := &openai.ChatCompletionAssistantMessageParam{}
-	if s := m.flat(msg.Content); s != "" || len(msg.ToolCalls) == 0 {
+	if s := m.flat(spoken(msg.Content)); s != "" || len(msg.ToolCalls) == 0 {
 		a.Content.OfString = param.NewOpt(s)
 	}
 	for _, c := range msg.ToolCalls {
@@ -218,6 +220,14 @@ func (m *ChatModel) assistant(msg item.Message, current bool) openai.ChatComplet
 		a.SetExtraFields(fields)
 	}
 	return openai.ChatCompletionMessageParamUnion{OfAssistant: a}
+}
+
+// spoken leaves out what providers keep of their own tools: this wire has no place for it.
+func spoken(blocks []item.Block) []item.Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b item.Block) bool {
+		_, _, ok := kept.Take(b.Foreign)
+		return ok
+	})
 }
 
 // reasoning returns the fields that give a provider its reasoning back. OpenAI does not take it on this
@@ -243,18 +253,33 @@ func (m *ChatModel) reasoning(msg item.Message, current bool) map[string]any {
 	return nil
 }
 
-// details are OpenRouter's reasoning_details.
+// details are OpenRouter's reasoning_details. What the provider behind it encrypted says in which format the text
+// beside it was: OpenAI's and xAI's is a summary.
 func details(own []item.Reasoning) []any {
 	var out []any
 	for i, r := range own {
+		var sealed struct {
+			Format string `json:"format"`
+			Index  *int   `json:"index"`
+		}
+		isSealed := r.Encrypted != "" && json.Unmarshal([]byte(r.Encrypted), &sealed) == nil
 		if s := item.JoinText(r.Summary); s != "" || r.Signature != "" {
 			d := map[string]any{"type": "reasoning.text", "text": s, "index": i}
+			if strings.HasPrefix(sealed.Format, "openai-") || strings.HasPrefix(sealed.Format, "xai-") {
+				d = map[string]any{"type": "reasoning.summary", "summary": s, "index": i}
+			}
+			if sealed.Format != "" {
+				d["format"] = sealed.Format
+			}
+			if sealed.Index != nil {
+				d["index"] = *sealed.Index
+			}
 			if r.Signature != "" {
 				d["signature"] = r.Signature
 			}
 			out = append(out, d)
 		}
-		if r.Encrypted != "" && json.Valid([]byte(r.Encrypted)) {
+		if isSealed {
 			out = append(out, json.RawMessage(r.Encrypted))
 		}
 	}

@@ -100,7 +100,7 @@ func TestHabitsOfReasoning(t *testing.T) {
 		"both, saying the same":            {[]string{`{"reasoning":"a","reasoning_content":"a"}`, `{"content":"c"}`}, "a", "c", ""},
 		"details":                          {[]string{`{"reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]}`, `{"reasoning_details":[{"type":"reasoning.text","signature":"s","index":0}]}`, `{"content":"c"}`}, "a", "c", "s||"},
 		"details of a summary":             {[]string{`{"reasoning_details":[{"type":"reasoning.summary","summary":"a"}]}`, `{"content":"c"}`}, "a", "c", ""},
-		"encrypted details":                {[]string{`{"reasoning":"a","reasoning_details":[{"type":"reasoning.encrypted","data":"zz","id":"r","format":"f","index":1}]}`, `{"content":"c"}`}, "a", "c", `|{"data":"zz","format":"f","id":"r","index":1,"type":"reasoning.encrypted"}|r`},
+		"encrypted details":                {[]string{`{"reasoning":"a","reasoning_details":[{"type":"reasoning.encrypted","data":"zz","id":"r","format":"f","index":1}]}`, `{"content":"c"}`}, "a", "c", `|{"type":"reasoning.encrypted","data":"zz","id":"r","format":"f","index":1}|r`},
 		"think span":                       {[]string{`{"content":"<think>\na"}`, `{"content":"b\n</think>\n\nc"}`}, "ab\n", "c", ""},
 		"think span in pieces":             {[]string{`{"content":"<th"}`, `{"content":"ink"}`, `{"content":">a<"}`, `{"content":"/thi"}`, `{"content":"nk>"}`, `{"content":"\n"}`, `{"content":"\nc"}`}, "a", "c", ""},
 		"think span not closed":            {[]string{`{"content":"<think>a</th"}`}, "a</th", "", ""},
@@ -109,7 +109,8 @@ func TestHabitsOfReasoning(t *testing.T) {
 		"a span after some text":           {[]string{`{"content":"c\n<think>a</think>d"}`}, "a", "c\nd", ""},
 		"two spans":                        {[]string{`{"content":"<think>a</think>\n<think>b</think>c"}`}, "ab", "c", ""},
 		"a tag where the server separates": {[]string{`{"reasoning_content":"a"}`, `{"content":"<think>c</think>"}`}, "a", "<think>c</think>", ""},
-		"content in parts":                 {[]string{`{"content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"c"}]}`}, "", "c", ""},
+		"content in parts":                 {[]string{`{"content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"c"}]}`}, "x", "c", ""},
+		"content in parts, as Mistral":     {[]string{`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]}`, `{"content":[{"type":"thinking","thinking":[{"type":"text","text":"b"},{"type":"reference","reference_ids":[1]}]}]}`, `{"content":[{"type":"text","text":"c"},{"type":"reference","reference_ids":[2]}]}`, `{"content":"d"}`}, "ab", "cd", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := stream(t, "stop", tc.deltas...)

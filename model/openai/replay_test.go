@@ -149,6 +149,7 @@ type reply struct {
 	Sealed    map[int]string // signature, encrypted content and id of reasoning items
 	Calls     []item.ToolCall
 	Images    []model.Image
+	Kept      []json.RawMessage
 	Cites     []model.Annotation
 	Usage     *item.Usage
 	Finish    *model.Finish
@@ -199,6 +200,12 @@ func collect(t testing.TB, ctx context.Context, m model.Model, req model.Request
 			}
 		case model.Image:
 			a.Images = append(a.Images, p)
+		case model.Opaque:
+			var head struct{ Type string }
+			if err := json.Unmarshal(p.Raw, &head); err != nil || head.Type == "" {
+				t.Errorf("%.100q is kept, of which nobody knows what it is", p.Raw)
+			}
+			a.Kept = append(a.Kept, p.Raw)
 		case model.Annotation:
 			a.Cites = append(a.Cites, p)
 		case model.Usage:
@@ -250,6 +257,9 @@ func (a reply) golden() string {
 	}
 	for _, i := range a.Images {
 		fmt.Fprintf(&b, "image %d: partial=%v %s %.60s… (%d bytes)\n", i.Block, i.Partial, i.MIME, i.URL, len(i.URL))
+	}
+	for i, k := range a.Kept {
+		fmt.Fprintf(&b, "kept %d: %.200s… (%d bytes)\n", i, k, len(k))
 	}
 	if a.Usage != nil {
 		fmt.Fprintf(&b, "usage: %+v\n", *a.Usage)

@@ -2,6 +2,8 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/openai/openai-go/v3/packages/param"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/kept"
 )
 
 // params puts a request into the words of the Responses API.
@@ -111,7 +114,7 @@ func (m *ResponsesModel) items(msg item.Message) []responses.ResponseInputItemUn
 	case item.System:
 		return []responses.ResponseInputItemUnionParam{easy(responses.EasyInputMessageRoleSystem, m.content(msg.Content))}
 	case item.User:
-		return []responses.ResponseInputItemUnionParam{easy(responses.EasyInputMessageRoleUser, m.content(msg.Content))}
+		return m.user(msg.Content)
 	case item.Tool:
 		return []responses.ResponseInputItemUnionParam{m.result(msg)}
 	case item.Assistant:
@@ -119,6 +122,25 @@ func (m *ResponsesModel) items(msg item.Message) []responses.ResponseInputItemUn
 	case item.Remove:
 	}
 	return nil
+}
+
+// user is what a person says. Answers to the provider's own tools, which a client wrote in the API's words, are items
+// of their own.
+func (m *ResponsesModel) user(blocks []item.Block) []responses.ResponseInputItemUnionParam {
+	var out []responses.ResponseInputItemUnionParam
+	var said []item.Block
+	for _, b := range blocks {
+		switch typ := kept.Type(b.Foreign); {
+		case b.Type == item.ForeignBlock && (typ == "mcp_approval_response" || strings.HasSuffix(typ, "_call_output")):
+			out = append(out, param.Override[responses.ResponseInputItemUnionParam](b.Foreign))
+		default:
+			said = append(said, b)
+		}
+	}
+	if len(said) > 0 || len(out) == 0 {
+		out = append(out, easy(responses.EasyInputMessageRoleUser, m.content(said)))
+	}
+	return out
 }
 
 // easy makes a message of content; a single text is sent as a string.
@@ -129,28 +151,95 @@ func easy(role responses.EasyInputMessageRole, content responses.ResponseInputMe
 	return responses.ResponseInputItemParamOfMessage(content, role)
 }
 
+// assistant gives an answer back as the items that it was. An item of the provider's own tools follows the reasoning
+// that led to it; all other reasoning stands before the text and the calls.
 func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputItemUnionParam {
 	var out []responses.ResponseInputItemUnionParam
-	for _, r := range ownReasoning(msg, m.info.Provider) {
-		if it, ok := m.reasoning(r); ok {
-			out = append(out, responses.ResponseInputItemUnionParam{OfReasoning: it})
+	own := ownReasoning(msg, m.info.Provider)
+	think := func(due func(item.Reasoning) bool) {
+		own = slices.DeleteFunc(own, func(r item.Reasoning) bool {
+			if !due(r) {
+				return false
+			}
+			if it, ok := m.reasoning(r); ok {
+				out = append(out, responses.ResponseInputItemUnionParam{OfReasoning: it})
+			}
+			return true
+		})
+	}
+	awaited := map[string]bool{} // reasoning that something kept must follow
+	for _, b := range msg.Content {
+		if _, mark, ok := kept.Take(b.Foreign); ok && mark.Provider == m.info.Provider {
+			awaited[mark.Follows] = mark.Follows != ""
 		}
 	}
-	var b strings.Builder
-	for _, bl := range msg.Content {
-		if bl.Type == item.TextBlock {
-			b.WriteString(bl.Text)
-		} else {
-			b.WriteString(mention(bl))
+	free := func(r item.Reasoning) bool { return !awaited[r.ID] }
+
+	var said strings.Builder
+	say := func() {
+		if said.Len() > 0 {
+			out = append(out, responses.ResponseInputItemParamOfMessage(said.String(), responses.EasyInputMessageRoleAssistant))
+			said.Reset()
 		}
 	}
-	if b.Len() > 0 {
-		out = append(out, responses.ResponseInputItemParamOfMessage(b.String(), responses.EasyInputMessageRoleAssistant))
+	for i, b := range msg.Content {
+		raw, mark, marked := kept.Take(b.Foreign)
+		switch {
+		case marked && mark.Provider != m.info.Provider: // of another provider's tools
+		case marked:
+			if raw, marked = withPicture(raw, msg.Content[:i]); marked {
+				say()
+				think(func(r item.Reasoning) bool { return r.ID != "" && r.ID == mark.Follows })
+				out = append(out, param.Override[responses.ResponseInputItemUnionParam](raw))
+			}
+		case b.Type == item.TextBlock:
+			think(free)
+			said.WriteString(b.Text)
+		case isPicture(msg.Content, i, m.info.Provider): // goes with what is kept of it
+		default:
+			think(free)
+			said.WriteString(mention(b))
+		}
 	}
+	say()
+	think(func(item.Reasoning) bool { return true })
 	for _, c := range msg.ToolCalls {
 		out = append(out, responses.ResponseInputItemParamOfFunctionCall(callArguments(c.Arguments), c.CallID, c.Name))
 	}
 	return out
+}
+
+// isPicture reports that the block at i is a picture of which the next block keeps who made it.
+func isPicture(blocks []item.Block, i int, provider string) bool {
+	if i+1 == len(blocks) || blocks[i].Type != item.ImageBlock {
+		return false
+	}
+	raw, mark, ok := kept.Take(blocks[i+1].Foreign)
+	return ok && mark.Provider == provider && kept.Type(raw) == pictureType
+}
+
+const pictureType = "image_generation_call"
+
+// withPicture gives what is kept of a picture its bytes back, which are in the block before it. Without them the API
+// would look for the picture among what it has stored, where it is not.
+func withPicture(raw []byte, before []item.Block) ([]byte, bool) {
+	if kept.Type(raw) != pictureType {
+		return raw, true
+	}
+	if len(before) == 0 || before[len(before)-1].Type != item.ImageBlock {
+		return nil, false
+	}
+	_, data, ok := dataURL(before[len(before)-1].URL)
+	if !ok {
+		return nil, false
+	}
+	var fields map[string]string
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil, false
+	}
+	fields["result"] = data
+	whole, err := json.Marshal(fields)
+	return whole, err == nil
 }
 
 // reasoning gives an item back. OpenAI takes only what it encrypted, since it stores nothing for us; others

@@ -3,6 +3,7 @@ package payload
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -228,11 +229,24 @@ func (r *Reader) Int() int {
 		}
 	}
 	r.at = start
-	f, err := strconv.ParseFloat(string(r.Raw()), 64)
-	if err != nil || f > 1<<53 || f < -1<<53 {
+	f := r.Float()
+	if f > 1<<53 || f < -1<<53 {
 		return 0
 	}
 	return int(f)
+}
+
+// Float reads a number.
+func (r *Reader) Float() float64 {
+	if c := r.Kind(); c != '-' && (c < '0' || c > '9') {
+		r.Skip()
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(r.Raw()), 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return 0
+	}
+	return f
 }
 
 // Bool reads true; all else is false.

@@ -5,9 +5,6 @@
 package answer
 
 import (
-	"encoding/json"
-	"errors"
-
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
 )
@@ -30,12 +27,7 @@ var (
 	_ Decoder = (*Responses)(nil)
 )
 
-// decode reads a payload into v. A field of an unexpected type is left out; what is no JSON is an error.
-func decode(fault eventstream.Fault, data []byte, v any) error {
-	err := json.Unmarshal(data, v)
-	var mismatch *json.UnmarshalTypeError
-	if err == nil || errors.As(err, &mismatch) {
-		return nil
-	}
-	return fault.Broken("a piece of the answer is not JSON: "+err.Error(), err)
+// broken is the error of a payload that is no JSON.
+func broken(fault eventstream.Fault, err error) error {
+	return fault.Broken("a piece of the answer is not JSON", err)
 }

@@ -10,7 +10,7 @@ import (
 // belongs to:
 //
 //   - by an index; later fragments then carry no id, an empty one, or the same one again
-//   - by an index that is 0 for all of them, each call with an id and a name of its own
+//   - by an index that is 0 for all of them, each call with a name and perhaps an id of its own
 //   - by the id alone, without an index
 //   - not at all: each call comes whole, or its fragments follow each other
 type calls struct{ all []call }
@@ -20,12 +20,16 @@ type call struct {
 	id, name string
 	begun    bool   // the first part has been handed out
 	held     string // arguments that came before the name
-	args     []byte // only kept where nothing but their completeness tells one call from the next
+	args     []byte // so far: sometimes only that they are complete tells one call from the next
 }
+
+// whole reports that nothing can be missing of the arguments.
+func (k *call) whole() bool { return json.Valid(k.args) }
 
 // fragment is one piece of a call as it came.
 type fragment struct {
-	index    *int
+	numbered bool
+	index    int // if numbered
 	id, name string
 	args     string
 }
@@ -35,8 +39,8 @@ func (c *calls) add(f fragment, emit func(model.Part) bool) bool {
 	i := c.find(f)
 	if i < 0 {
 		index := -1
-		if f.index != nil {
-			index = *f.index
+		if f.numbered {
+			index = f.index
 		}
 		c.all = append(c.all, call{index: index, id: f.id})
 		i = len(c.all) - 1
@@ -50,9 +54,7 @@ func (c *calls) add(f fragment, emit func(model.Part) bool) bool {
 	if k.name == "" {
 		k.name = f.name
 	}
-	if k.index < 0 && k.id == "" {
-		k.args = append(k.args, f.args...)
-	}
+	k.args = append(k.args, f.args...)
 	if !k.begun {
 		if k.name == "" {
 			k.held += f.args
@@ -69,10 +71,10 @@ func (c *calls) add(f fragment, emit func(model.Part) bool) bool {
 // find returns the number of the call that a fragment continues, or -1 if it begins one.
 func (c *calls) find(f fragment) int {
 	last := len(c.all) - 1
-	if f.index != nil {
+	if f.numbered {
 		for i := last; i >= 0; i-- {
-			if k := &c.all[i]; k.index == *f.index {
-				if f.id != "" && k.id != "" && f.id != k.id && f.name != "" {
+			if k := &c.all[i]; k.index == f.index {
+				if k.over(f) {
 					return -1 // the same index again for another call
 				}
 				return i
@@ -95,10 +97,24 @@ func (c *calls) find(f fragment) int {
 		return last
 	}
 	// A name without id and index: another call, unless this one repeats its name over and over.
-	if k := &c.all[last]; k.name == f.name && !json.Valid(k.args) {
+	if k := &c.all[last]; k.name == f.name && !k.whole() {
 		return last
 	}
 	return -1
+}
+
+// over reports that a fragment with the call's own number begins another call: one with a name, where this call has
+// its name already and is complete or called otherwise. Some servers repeat the name, or make up a new id, with
+// every fragment.
+func (k *call) over(f fragment) bool {
+	switch {
+	case f.name == "" || k.name == "" || f.id != "" && f.id == k.id:
+		return false
+	case f.name != k.name:
+		return true
+	}
+	another := f.id != "" && k.id != ""
+	return another && len(k.args) == 0 || k.whole() && (another || f.args != "")
 }
 
 // nameless reports whether a call never got its name.

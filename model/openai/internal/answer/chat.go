@@ -2,16 +2,19 @@ package answer
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
+	"strings"
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/payload"
 )
 
 // Chat reads one answer on the Chat Completions wire.
 type Chat struct {
 	fault eventstream.Fault
+	in    payload.Reader
 	chunk chunk
 	emit  func(model.Part) bool
 
@@ -25,7 +28,6 @@ type Chat struct {
 	usage   item.Usage
 	refused bool
 	finish  string
-	model   string
 }
 
 // NewChat returns a decoder of one answer. Think spans in the text are separated from it unless the server is
@@ -44,14 +46,16 @@ func NewChat(fault eventstream.Fault, literal bool) *Chat {
 var doneMark = []byte("[DONE]")
 
 // Event reads one payload; see [Decoder].
-func (d *Chat) Event(_ string, data []byte, emit func(model.Part) bool) (bool, error) {
+func (d *Chat) Event(name string, data []byte, emit func(model.Part) bool) (bool, error) {
 	if bytes.Equal(bytes.TrimSpace(data), doneMark) {
 		return true, d.End(nil, emit)
 	}
-	d.chunk.reset()
-	if err := decode(d.fault, data, &d.chunk); err != nil {
-		return false, err
+	d.in.Reset(data)
+	d.chunk.read(&d.in)
+	if err := d.in.End(); err != nil {
+		return false, broken(d.fault, err)
 	}
+	d.chunk.Failure = d.chunk.Failure || name == "error"
 	return d.read(data, emit)
 }
 
@@ -67,16 +71,7 @@ func (d *Chat) Whole(data []byte, emit func(model.Part) bool) error {
 func (d *Chat) read(data []byte, emit func(model.Part) bool) (bool, error) {
 	k := &d.chunk
 	d.emit = emit
-	if len(k.Model) > 2 {
-		if s := k.Model[1 : len(k.Model)-1]; string(s) != d.model {
-			d.model = unquoted(k.Model)
-		}
-	}
-	broken := !isNull(k.Error)
-	if g := k.Groq; g != nil {
-		broken = broken || !isNull(g.Error)
-		d.count(g.Usage)
-	}
+	broken := k.Failure || k.Error != nil || k.GroqErr != nil
 	for i := range k.Choices {
 		ch := &k.Choices[i]
 		if ch.Index != 0 {
@@ -86,64 +81,58 @@ func (d *Chat) read(data []byte, emit func(model.Part) bool) (bool, error) {
 		if ch.Message != nil {
 			d.delta(ch.Message)
 		}
-		d.count(ch.Usage)
-		if ch.Finish == "error" {
+		switch ch.Finish {
+		case "":
+		case "error", "network_error": // the second is Zhipu's
 			broken = true
-		} else if ch.Finish != "" {
-			d.finish = string(ch.Finish)
+		default:
+			d.finish = ch.Finish
 		}
 	}
-	d.count(k.Usage)
 	d.ollama(k)
+	if k.Usage.said {
+		d.count(k.Usage.usage())
+	}
 	// OpenRouter may follow up a finish ("length") with an error that says the same ("token limit reached").
 	// The answer is complete all the same.
 	if broken && d.finish == "" {
-		return false, d.failed(data)
+		if k.Error == nil && k.GroqErr != nil {
+			data = append(append([]byte(`{"error":`), k.GroqErr...), '}')
+		}
+		return false, d.fault.Payload(data)
 	}
 	return false, nil
-}
-
-// failed names an error that the server reported in a payload.
-func (d *Chat) failed(data []byte) error {
-	if g := d.chunk.Groq; g != nil && !isNull(g.Error) && isNull(d.chunk.Error) {
-		data, _ = json.Marshal(map[string]json.RawMessage{"error": g.Error})
-	}
-	return d.fault.Payload(data)
 }
 
 // ollama reads the fields of Ollama's own API.
 func (d *Chat) ollama(k *chunk) {
 	if k.Thinking != "" {
-		d.thought(string(k.Thinking))
+		d.thought(k.Thinking)
 	}
 	if k.Message != nil {
 		d.delta(k.Message)
 	}
 	if k.Response != "" {
-		d.think.split(string(k.Response), d.text, d.thought)
+		d.think.split(k.Response, d.text, d.thought)
 	}
 	if k.Done {
-		d.finish = k.DoneReason
-		if d.finish == "" {
-			d.finish = "stop"
-		}
-		d.count(&usage{Prompt: k.PromptEval, Completion: k.Eval})
+		d.finish = cmp.Or(k.DoneReason, "stop")
 	}
 }
 
 func (d *Chat) delta(v *delta) {
 	d.reasoning(v)
 	if v.Content != "" {
-		d.think.split(string(v.Content), d.text, d.thought)
+		d.think.split(v.Content, d.text, d.thought)
 	}
 	if v.Refusal != "" {
 		d.refused, d.thoughts.over = true, true
-		d.emit(model.Text{Block: d.blocks.at(refusalBlock), Text: string(v.Refusal)})
+		d.emit(model.Text{Block: d.blocks.at(refusalBlock), Text: v.Refusal})
 	}
-	for _, img := range v.Images {
-		if img.URL.URL != "" {
+	for _, url := range v.Images {
+		if url != "" {
 			d.thoughts.over = true
-			d.emit(model.Image{Block: d.blocks.next(), URL: img.URL.URL, MIME: mimeOf(img.URL.URL)})
+			d.emit(model.Image{Block: d.blocks.next(), URL: url, MIME: mimeOf(url)})
 		}
 	}
 	for _, a := range v.Annotations {
@@ -151,36 +140,21 @@ func (d *Chat) delta(v *delta) {
 			d.emit(model.Annotation{Block: d.blocks.at(contentBlock), Annotation: cite})
 		}
 	}
-	for i := range v.ToolCalls {
-		t := &v.ToolCalls[i]
-		d.call(fragment{t.Index, string(t.ID), string(t.Function.Name), string(t.Function.Arguments)})
-	}
-	if f := v.Function; f != nil {
-		first := 0
-		d.call(fragment{&first, "", string(f.Name), string(f.Arguments)})
+	for _, f := range v.ToolCalls {
+		d.thoughts.over = true
+		d.calls.add(f, d.emit)
 	}
 }
 
-func (d *Chat) call(f fragment) {
-	d.thoughts.over = true
-	d.calls.add(f, d.emit)
-}
-
-// reasoning reads the first of the several ways to send it that has something: servers that use two of them
-// say the same in both.
+// reasoning hands out the details where they say something, since they say most.
 func (d *Chat) reasoning(v *delta) {
 	said := false
 	for i := range v.Details {
 		said = d.detail(&v.Details[i]) || said
 	}
-	if !said {
-		for _, s := range [...]text{v.ReasoningC, v.Reasoning, v.Thinking} {
-			if s != "" {
-				d.thought(string(s))
-				said = true
-				break
-			}
-		}
+	if !said && v.Reasoning != "" {
+		d.thought(v.Reasoning)
+		said = true
 	}
 	if said {
 		d.think.off = true
@@ -189,39 +163,18 @@ func (d *Chat) reasoning(v *delta) {
 
 // detail hands out an element of reasoning_details and reports whether it had text.
 func (d *Chat) detail(v *detail) bool {
-	index := 0
-	if v.Index != nil {
-		index = *v.Index
-	}
-	part := model.Reasoning{Text: string(v.Text + v.Summary), Signature: string(v.Signature), ID: string(v.ID)}
-	if !isNull(v.Data) { // only the server can read it: it gets back the whole element
-		raw, err := json.Marshal(map[string]any{"type": v.Type, "id": nullable(v.ID), "data": v.Data, "format": nullable(v.Format), "index": index})
-		if err != nil {
-			return false
-		}
-		part.Encrypted = string(raw)
-	}
+	part := model.Reasoning{Text: v.text, Signature: v.signature, Encrypted: v.sealed, ID: v.id}
 	if part.Text == "" && part.Signature == "" && part.Encrypted == "" {
 		return false
 	}
-	part.Item = d.thoughts.of(index, part.Text != "")
+	part.Item = d.thoughts.of(v.index, part.Text != "")
 	d.emit(part)
 	return part.Text != ""
 }
 
-func nullable(t text) *text {
-	if t == "" {
-		return nil
-	}
-	return &t
-}
-
 // count hands out usage that is new.
-func (d *Chat) count(u *usage) {
-	if u == nil {
-		return
-	}
-	if now := u.usage(); now != d.usage && !now.IsZero() {
+func (d *Chat) count(now item.Usage) {
+	if now != d.usage && !now.IsZero() {
 		d.usage = now
 		d.emit(model.Usage{Usage: now})
 	}
@@ -241,19 +194,19 @@ func (d *Chat) End(cause error, emit func(model.Part) bool) error {
 	case d.calls.nameless():
 		return d.fault.Broken("a tool call came without the tool's name", nil)
 	}
-	emit(model.Finish{Reason: d.reason(), Raw: d.finish, Model: d.model})
+	emit(model.Finish{Reason: d.reason(), Raw: d.finish, Model: d.chunk.Model})
 	return nil
 }
 
 func (d *Chat) reason() item.Finish {
-	switch d.finish {
+	switch strings.ToLower(d.finish) {
 	case "length", "max_tokens", "model_length":
 		return item.FinishLength
-	case "content_filter", "sensitive":
+	case "content_filter", "sensitive", "safety", "recitation":
 		return item.FinishFilter
 	case "refusal":
 		return item.FinishRefusal
-	case "stop", "tool_calls", "function_call", "end_turn", "eos", "unload":
+	case "stop", "tool_calls", "tool_call", "tool_use", "function_call", "end_turn", "stop_sequence", "eos", "eos_token", "unload":
 		// Some servers say "stop" after calls, and some "tool_calls" without any.
 		switch {
 		case len(d.calls.all) > 0:

@@ -1,85 +1,42 @@
 package answer
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
-	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/payload"
 )
 
-// responseEvent is one payload on the Responses wire, and only what we read of it.
-type responseEvent struct {
-	Type       string          `json:"type"`
-	Output     int             `json:"output_index"`
-	Content    int             `json:"content_index"`
-	Summary    int             `json:"summary_index"`
-	Delta      text            `json:"delta"`
-	Text       text            `json:"text"`
-	Refusal    text            `json:"refusal"`
-	Arguments  arguments       `json:"arguments"`
-	Item       *outputItem     `json:"item"`
-	Part       *contentPart    `json:"part"`
-	Annotation *annotation     `json:"annotation"`
-	Image      json.RawMessage `json:"partial_image_b64"`
-	Format     string          `json:"output_format"`
-	Response   *response       `json:"response"`
-	Error      json.RawMessage `json:"error"`
-}
-
-type outputItem struct {
-	Type      string        `json:"type"`
-	ID        string        `json:"id"`
-	CallID    string        `json:"call_id"`
-	Name      string        `json:"name"`
-	Arguments arguments     `json:"arguments"`
-	Encrypted string        `json:"encrypted_content"`
-	Content   []contentPart `json:"content"`
-	Summary   []contentPart `json:"summary"`
-	Result    text          `json:"result"`
-	Format    string        `json:"output_format"`
-}
-
-type contentPart struct {
-	Type        string       `json:"type"`
-	Text        text         `json:"text"`
-	Refusal     text         `json:"refusal"`
-	Annotations []annotation `json:"annotations"`
-}
-
-type response struct {
-	Model      string          `json:"model"`
-	Status     string          `json:"status"`
-	Output     []outputItem    `json:"output"`
-	Usage      *usage          `json:"usage"`
-	Error      json.RawMessage `json:"error"`
-	Incomplete *struct {
-		Reason string `json:"reason"`
-	} `json:"incomplete_details"`
-}
-
 // Responses reads one answer on the Responses wire. Things are told apart by their place in the output:
-// ids may change from one event to the next where a proxy makes them up.
+// ids may change from one event to the next where a proxy makes them up. Only where no place is given do
+// ids count.
 type Responses struct {
 	fault   eventstream.Fault
+	in      payload.Reader
 	ev      responseEvent
 	emit    func(model.Part) bool
 	outputs map[int]*output
+	last    int // the place that the last event was about
 	blocks  int
 	calls   int
 	items   int // of reasoning
 	refused bool
+	follows string // the id of reasoning that nothing has followed yet
 }
 
 // output is what we know of one element of the output.
 type output struct {
 	kind   string
+	id     string           // of its first event
 	number int              // of its call or reasoning item
 	said   bool             // something of it was streamed
 	blocks map[blockKey]int // numbers of its blocks; for reasoning, within the item
 	notes  map[int]int      // annotations handed out, by content index
-	id     bool             // the reasoning's id and encrypted content were handed out
+	closed bool             // what only its end says was handed out
 }
 
 type blockKey struct {
@@ -94,32 +51,49 @@ func NewResponses(fault eventstream.Fault) *Responses {
 
 // Event reads one payload; see [Decoder].
 func (d *Responses) Event(name string, data []byte, emit func(model.Part) bool) (bool, error) {
-	d.ev = responseEvent{}
-	if string(data) == "[DONE]" {
+	if bytes.Equal(bytes.TrimSpace(data), doneMark) {
 		return true, d.End(nil, emit)
 	}
-	if err := decode(d.fault, data, &d.ev); err != nil {
-		return false, err
+	d.in.Reset(data)
+	d.ev.read(&d.in)
+	if err := d.in.End(); err != nil {
+		return false, broken(d.fault, err)
 	}
 	if d.ev.Type == "" {
 		d.ev.Type = name
 	}
 	d.emit = emit
+	d.place()
 	return d.read(data)
 }
 
-// Whole reads a response that came in one piece; see [Decoder].
+// place finds out what element of the output an event is about, if it does not say so itself.
+func (d *Responses) place() {
+	ev := &d.ev
+	if !ev.Placed {
+		ev.Output = d.last
+		if ev.Type == "response.output_item.added" && len(d.outputs) > 0 {
+			ev.Output++
+		}
+		id := ev.ItemID.text()
+		for place, o := range d.outputs {
+			if id != "" && o.id == id {
+				ev.Output = place
+			}
+		}
+	}
+	d.last = ev.Output
+}
+
+// Whole reads an answer that was not streamed; see [Decoder].
 func (d *Responses) Whole(data []byte, emit func(model.Part) bool) error {
 	d.emit = emit
-	d.ev = responseEvent{}
-	var r response
-	if err := decode(d.fault, data, &r); err != nil {
-		return err
+	d.in.Reset(data)
+	d.in.Skip()
+	if err := d.in.End(); err != nil {
+		return broken(d.fault, err)
 	}
-	if !isNull(r.Error) || r.Status == "" {
-		return d.fault.Payload(data)
-	}
-	_, err := d.over(&r, data)
+	_, err := d.over(data, data)
 	return err
 }
 
@@ -127,22 +101,25 @@ func (d *Responses) read(data []byte) (bool, error) {
 	ev := &d.ev
 	switch ev.Type {
 	case "response.output_text.delta":
-		d.text('t', ev.Delta)
+		d.text('t', ev.Delta.text())
 	case "response.refusal.delta":
-		d.text('r', ev.Delta)
+		d.text('r', ev.Delta.text())
 	case "response.reasoning_summary_text.delta":
-		d.thought('s', ev.Summary, ev.Delta)
+		d.thought('s', ev.Summary, ev.Delta.text())
 	case "response.reasoning_text.delta":
-		d.thought('c', ev.Content, ev.Delta)
+		d.thought('c', ev.Content, ev.Delta.text())
 	case "response.function_call_arguments.delta":
-		d.arguments(ev.Output, string(ev.Delta))
+		d.arguments(ev.Output, ev.Delta.arguments())
 	case "response.output_item.added":
 		if ev.Item != nil {
-			d.open(ev.Output, ev.Item)
+			it := readItem(ev.Item)
+			d.open(ev.Output, &it)
 		}
 	case "response.output_text.annotation.added":
 		if ev.Annotation != nil {
-			d.annotate(d.at(ev.Output), ev.Content, *ev.Annotation)
+			var r payload.Reader
+			r.Reset(ev.Annotation)
+			d.annotate(d.at(ev.Output), ev.Content, readAnnotation(&r))
 		}
 
 	// What follows repeats what was streamed, and is only read for what was not.
@@ -156,19 +133,21 @@ func (d *Responses) read(data []byte) (bool, error) {
 		d.restThought('c', ev.Content, ev.Text)
 	case "response.function_call_arguments.done":
 		if o := d.at(ev.Output); !o.said {
-			d.arguments(ev.Output, string(ev.Arguments))
+			d.arguments(ev.Output, ev.Args.arguments())
 		}
 	case "response.content_part.done":
 		if ev.Part != nil {
-			d.part(ev.Output, ev.Content, ev.Part)
+			p := readPart(ev.Part)
+			d.part(ev.Output, ev.Content, &p)
 		}
 	case "response.output_item.done":
 		if ev.Item != nil {
-			d.close(ev.Output, ev.Item)
+			it := readItem(ev.Item)
+			d.close(ev.Output, &it)
 		}
 
 	case "response.image_generation_call.partial_image":
-		d.image(ev.Output, unquoted(ev.Image), ev.Format, true)
+		d.image(ev.Output, ev.Image.text(), ev.Format, true)
 	case "response.completed", "response.incomplete", "response.done":
 		if ev.Response == nil {
 			return false, d.fault.Broken("the answer's end says nothing about it", nil)
@@ -177,7 +156,7 @@ func (d *Responses) read(data []byte) (bool, error) {
 	case "response.failed", "response.cancelled", "error":
 		return false, d.fault.Payload(data)
 	default:
-		if !isNull(ev.Error) {
+		if ev.Error != nil {
 			return false, d.fault.Payload(data)
 		}
 		// Progress of the provider's own tools, and events that are newer than we are.
@@ -189,7 +168,7 @@ func (d *Responses) read(data []byte) (bool, error) {
 func (d *Responses) at(place int) *output {
 	o := d.outputs[place]
 	if o == nil {
-		o = &output{blocks: make(map[blockKey]int), notes: make(map[int]int)}
+		o = &output{}
 		d.outputs[place] = o
 	}
 	return o
@@ -201,7 +180,7 @@ func (d *Responses) open(place int, it *outputItem) *output {
 	if o.kind != "" {
 		return o
 	}
-	o.kind = it.Type
+	o.kind, o.id = it.Type, it.ID
 	switch it.Type {
 	case "function_call":
 		o.number = d.calls
@@ -222,10 +201,12 @@ func (d *Responses) open(place int, it *outputItem) *output {
 func (d *Responses) close(place int, it *outputItem) {
 	o := d.open(place, it)
 	d.ev.Output = place
+	follows := d.follows
+	d.follows = ""
 	switch it.Type {
 	case "function_call":
 		if !o.said {
-			d.arguments(place, string(it.Arguments))
+			d.arguments(place, it.Args.arguments())
 		}
 	case "reasoning":
 		for i, p := range it.Summary {
@@ -235,23 +216,48 @@ func (d *Responses) close(place int, it *outputItem) {
 			d.restThought('c', i, p.Text)
 		}
 		// The id of the first event may be another one. An item without any content is not worth mentioning.
-		if !o.id && (it.Encrypted != "" || len(o.blocks) > 0) {
-			o.id = true
+		if !o.closed && (it.Encrypted != "" || len(o.blocks) > 0) {
+			o.closed, d.follows = true, it.ID
 			d.emit(model.Reasoning{Item: o.number, ID: it.ID, Encrypted: it.Encrypted})
 		}
-	case "image_generation_call":
-		d.image(place, string(it.Result), it.Format, false)
 	case "message":
 		for i := range it.Content {
 			d.part(place, i, &it.Content[i])
 		}
+	case "image_generation_call":
+		d.image(place, it.Result.text(), it.Format, false)
+		d.keep(o, pictureOf(it), follows)
+	default:
+		d.keep(o, it.whole, follows)
 	}
+}
+
+// keep hands out an element of one of the provider's own tools, which the provider wants back, and right behind the
+// reasoning that led to it.
+func (d *Responses) keep(o *output, whole []byte, follows string) {
+	if o.closed || kept.Type(whole) == "" {
+		return
+	}
+	o.closed = true
+	d.emit(model.Opaque{Raw: kept.Put(whole, "", kept.Mark{Provider: d.fault.Provider, Follows: follows})})
+}
+
+// pictureOf is what is kept of a picture besides the picture: who made it. The bytes are in the block before.
+func pictureOf(it *outputItem) []byte {
+	if it.ID == "" {
+		return nil
+	}
+	kept, err := json.Marshal(map[string]string{"type": it.Type, "id": it.ID, "status": it.Status})
+	if err != nil {
+		return nil
+	}
+	return kept
 }
 
 func (d *Responses) part(place, index int, p *contentPart) {
 	d.ev.Output = place
 	switch p.Type {
-	case "output_text":
+	case "output_text", "text":
 		d.rest('t', index, p.Text)
 		o := d.at(place)
 		for _, a := range p.Annotations[min(o.notes[index], len(p.Annotations)):] {
@@ -269,28 +275,37 @@ func (d *Responses) block(o *output, kind byte, index int) (number int, known bo
 	if !known {
 		n = d.blocks
 		d.blocks++
-		o.blocks[key] = n
+		o.add(key, n)
 	}
 	return n, known
 }
 
-func (d *Responses) text(kind byte, piece text) {
+func (o *output) add(key blockKey, n int) {
+	if o.blocks == nil {
+		o.blocks = make(map[blockKey]int)
+	}
+	o.blocks[key] = n
+}
+
+func (d *Responses) text(kind byte, piece string) {
 	if piece == "" {
 		return
 	}
 	d.refused = d.refused || kind == 'r'
 	n, _ := d.block(d.at(d.ev.Output), kind, d.ev.Content)
-	d.emit(model.Text{Block: n, Text: string(piece)})
+	d.emit(model.Text{Block: n, Text: piece})
 }
 
 // rest hands out a whole text of which no piece was streamed.
-func (d *Responses) rest(kind byte, index int, whole text) {
-	if whole == "" {
+func (d *Responses) rest(kind byte, index int, whole raw) {
+	o := d.at(d.ev.Output)
+	if _, known := o.blocks[blockKey{kind, index}]; known {
 		return
 	}
-	if n, known := d.block(d.at(d.ev.Output), kind, index); !known {
+	if s := whole.text(); s != "" {
+		n, _ := d.block(o, kind, index)
 		d.refused = d.refused || kind == 'r'
-		d.emit(model.Text{Block: n, Text: string(whole)})
+		d.emit(model.Text{Block: n, Text: s})
 	}
 }
 
@@ -301,26 +316,26 @@ func (d *Responses) thoughtBlock(kind byte, index int) (o *output, number int, k
 	n, known := o.blocks[key]
 	if !known {
 		n = len(o.blocks)
-		o.blocks[key] = n
+		o.add(key, n)
 	}
 	return o, n, known
 }
 
-func (d *Responses) thought(kind byte, index int, piece text) {
+func (d *Responses) thought(kind byte, index int, piece string) {
 	if piece == "" {
 		return
 	}
 	o, n, _ := d.thoughtBlock(kind, index)
-	d.emit(model.Reasoning{Item: o.number, Block: n, Text: string(piece)})
+	d.emit(model.Reasoning{Item: o.number, Block: n, Text: piece})
 }
 
-func (d *Responses) restThought(kind byte, index int, whole text) {
-	if whole == "" {
-		return
+func (d *Responses) restThought(kind byte, index int, whole raw) {
+	if o := d.outputs[d.ev.Output]; o != nil {
+		if _, known := o.blocks[blockKey{kind, index}]; known {
+			return
+		}
 	}
-	if o, n, known := d.thoughtBlock(kind, index); !known {
-		d.emit(model.Reasoning{Item: o.number, Block: n, Text: string(whole)})
-	}
+	d.thought(kind, index, whole.text())
 }
 
 // arguments hands out a piece of a call's arguments. Those of the provider's own tools are not ours to run.
@@ -334,6 +349,9 @@ func (d *Responses) arguments(place int, piece string) {
 }
 
 func (d *Responses) annotate(o *output, index int, a annotation) {
+	if o.notes == nil {
+		o.notes = make(map[int]int)
+	}
 	o.notes[index]++
 	if cite, ok := a.citation(); ok {
 		n, _ := d.block(o, 't', index)
@@ -354,42 +372,35 @@ func (d *Responses) image(place int, data, format string, partial bool) {
 }
 
 // over reads the end of the answer.
-func (d *Responses) over(r *response, data []byte) (bool, error) {
-	if r.Status == "failed" || r.Status == "cancelled" || !isNull(r.Error) {
+func (d *Responses) over(whole raw, data []byte) (bool, error) {
+	r := readResponse(whole)
+	if r.Failed {
 		return false, d.fault.Payload(data)
 	}
-	if len(d.outputs) == 0 { // nothing was streamed but the end
-		for i := range r.Output {
-			d.close(i, &r.Output[i])
-		}
-	}
-	if r.Usage != nil {
+	d.missed(r.Output)
+	if r.Usage.said {
 		if u := r.Usage.usage(); !u.IsZero() {
 			d.emit(model.Usage{Usage: u})
 		}
 	}
-	raw := r.Status
-	if r.Incomplete != nil && r.Incomplete.Reason != "" {
-		raw = r.Incomplete.Reason
-	}
-	d.emit(model.Finish{Reason: d.reason(r, raw), Raw: raw, Model: r.Model})
+	reason, word := r.reason(d.calls, d.refused)
+	d.emit(model.Finish{Reason: reason, Raw: word, Model: r.Model})
 	return true, nil
 }
 
-func (d *Responses) reason(r *response, raw string) item.Finish {
-	switch {
-	case raw == "max_output_tokens" || raw == "max_tokens":
-		return item.FinishLength
-	case raw == "content_filter":
-		return item.FinishFilter
-	case r.Status == "incomplete" || r.Incomplete != nil && r.Incomplete.Reason != "":
-		return item.FinishOther
-	case d.calls > 0:
-		return item.FinishToolCalls
-	case d.refused:
-		return item.FinishRefusal
+// missed hands out what only the end of the answer says: all of it where nothing was streamed, otherwise elements at
+// places that no event was about.
+func (d *Responses) missed(all []raw) {
+	streamed := len(d.outputs)
+	if streamed >= len(all) {
+		return // places may be counted differently, but nothing is missing
 	}
-	return item.FinishStop
+	for i, one := range all {
+		if d.outputs[i] == nil {
+			it := readItem(one)
+			d.close(i, &it)
+		}
+	}
 }
 
 // End says that nothing more will come; see [Decoder].

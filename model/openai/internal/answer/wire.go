@@ -1,216 +1,410 @@
 package answer
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model/internal/payload"
 )
 
 // chunk is one payload of a streamed chat completion, and only what we read of it. Ollama's own API streams
 // objects of another shape; their fields are here too, since they do not collide.
 type chunk struct {
-	Model   json.RawMessage `json:"model"`
-	Choices []choice        `json:"choices"`
-	Usage   *usage          `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-	Groq    *struct {
-		Usage *usage          `json:"usage"`
-		Error json.RawMessage `json:"error"`
-	} `json:"x_groq"`
+	Model   string // kept from chunk to chunk
+	Choices []choice
+	Usage   usage
+	Error   []byte // raw; empty for null
+	GroqErr []byte
+	Failure bool // the whole payload is an error object
 
-	Message    *delta `json:"message"`  // Ollama, /api/chat
-	Response   text   `json:"response"` // Ollama, /api/generate
-	Thinking   text   `json:"thinking"`
-	Done       bool   `json:"done"`
-	DoneReason string `json:"done_reason"`
-	PromptEval int    `json:"prompt_eval_count"`
-	Eval       int    `json:"eval_count"`
-}
-
-func (c *chunk) reset() {
-	clear(c.Choices[:cap(c.Choices)])
-	*c = chunk{Model: c.Model[:0], Error: c.Error[:0], Choices: c.Choices[:0]}
+	Message    *delta // Ollama, /api/chat
+	Response   string // Ollama, /api/generate
+	Thinking   string
+	Done       bool
+	DoneReason string
 }
 
 type choice struct {
-	Index   int    `json:"index"`
-	Delta   delta  `json:"delta"`
-	Message *delta `json:"message"` // of an answer that is not streamed
-	Finish  text   `json:"finish_reason"`
-	Usage   *usage `json:"usage"` // Kimi
+	Index   int
+	Delta   delta
+	Message *delta // of an answer that is not streamed
+	Finish  string
 }
 
 type delta struct {
-	Content     text         `json:"content"`
-	Refusal     text         `json:"refusal"`
-	ReasoningC  text         `json:"reasoning_content"` // DeepSeek, Qwen, Kimi, xAI, vLLM
-	Reasoning   text         `json:"reasoning"`         // Groq, OpenRouter, newer vLLM
-	Details     []detail     `json:"reasoning_details"` // OpenRouter
-	Thinking    text         `json:"thinking"`          // Ollama
-	ToolCalls   []toolCall   `json:"tool_calls"`
-	Function    *function    `json:"function_call"` // before there were tools
-	Annotations []annotation `json:"annotations"`
-	Images      []struct {
-		URL imageURL `json:"image_url"`
-	} `json:"images"` // OpenRouter
+	Content     string
+	Refusal     string
+	Reasoning   string // the first of its names that says something: servers that use two say the same in both
+	Details     []detail
+	ToolCalls   []fragment
+	Annotations []annotation
+	Images      []string // addresses
 }
 
-type toolCall struct {
-	Index    *int     `json:"index"`
-	ID       text     `json:"id"`
-	Function function `json:"function"`
+// read fills the chunk with the next payload.
+func (c *chunk) read(r *payload.Reader) {
+	*c = chunk{Model: c.Model, Choices: c.Choices[:0]}
+	for name := range r.Object {
+		switch string(name) {
+		case "model":
+			if model := r.Same(c.Model); model != "" {
+				c.Model = model
+			}
+		case "choices":
+			for range r.Array {
+				c.choice(r, c.next())
+			}
+		case "usage":
+			c.Usage.read(r)
+		case "error":
+			c.Error = present(r)
+		case "object": // vLLM, DashScope
+			c.Failure = c.Failure || string(r.Word()) == "error"
+		case "x_groq":
+			for name := range r.Object {
+				switch string(name) {
+				case "usage":
+					c.Usage.read(r)
+				case "error":
+					c.GroqErr = present(r)
+				}
+			}
+		case "message":
+			c.Message = message(r)
+		case "response":
+			c.Response = r.Text()
+		case "thinking":
+			c.Thinking = r.Text()
+		case "done":
+			c.Done = r.Bool()
+		case "done_reason":
+			c.DoneReason = r.Text()
+		case "prompt_eval_count":
+			c.Usage.given(&c.Usage.input, r)
+		case "eval_count":
+			c.Usage.given(&c.Usage.output, r)
+		}
+	}
 }
 
-type function struct {
-	Name      text      `json:"name"`
-	Arguments arguments `json:"arguments"`
+// next adds a choice. It uses the room again that choices of earlier chunks had.
+func (c *chunk) next() *choice {
+	if len(c.Choices) == cap(c.Choices) {
+		c.Choices = append(c.Choices, choice{})
+		return &c.Choices[len(c.Choices)-1]
+	}
+	c.Choices = c.Choices[:len(c.Choices)+1]
+	ch := &c.Choices[len(c.Choices)-1]
+	*ch = choice{Delta: delta{ToolCalls: ch.Delta.ToolCalls[:0]}}
+	return ch
 }
 
+func (c *chunk) choice(r *payload.Reader, ch *choice) {
+	for name := range r.Object {
+		switch string(name) {
+		case "index":
+			ch.Index = r.Int()
+		case "delta":
+			ch.Delta.read(r)
+		case "message":
+			ch.Message = message(r)
+		case "finish_reason":
+			ch.Finish = r.Text()
+		case "usage": // Kimi
+			c.Usage.read(r)
+		}
+	}
+}
+
+// present returns a value as it stands, or nothing for null.
+func present(r *payload.Reader) []byte {
+	if r.Null() {
+		r.Skip()
+		return nil
+	}
+	return r.Raw()
+}
+
+func message(r *payload.Reader) *delta {
+	if r.Kind() != '{' {
+		r.Skip()
+		return nil
+	}
+	var d delta
+	d.read(r)
+	return &d
+}
+
+func (d *delta) read(r *payload.Reader) {
+	for name := range r.Object {
+		switch string(name) {
+		case "content":
+			d.content(r)
+		case "refusal":
+			d.Refusal = r.Text()
+		case "reasoning_content", // DeepSeek, Qwen, Kimi, xAI, vLLM
+			"reasoning", // Groq, OpenRouter, newer vLLM
+			"thinking":  // Ollama
+			if s := texts(r); d.Reasoning == "" {
+				d.Reasoning = s
+			}
+		case "reasoning_details": // OpenRouter
+			for range r.Array {
+				d.Details = append(d.Details, readDetail(r))
+			}
+		case "tool_calls":
+			if r.Kind() == '{' { // one, without the list around it
+				d.ToolCalls = append(d.ToolCalls, readCall(r))
+				continue
+			}
+			for range r.Array {
+				d.ToolCalls = append(d.ToolCalls, readCall(r))
+			}
+		case "function_call": // before there were tools
+			if r.Kind() == '{' {
+				first := fragment{numbered: true}
+				first.function(r)
+				d.ToolCalls = append(d.ToolCalls, first)
+			}
+		case "annotations":
+			for range r.Array {
+				d.Annotations = append(d.Annotations, readAnnotation(r))
+			}
+		case "images": // OpenRouter
+			for range r.Array {
+				d.image(r)
+			}
+		}
+	}
+}
+
+// content reads a string, or a list of parts as Mistral sends it: texts, and what was thought.
+func (d *delta) content(r *payload.Reader) {
+	if r.Kind() != '[' {
+		d.Content = r.Text()
+		return
+	}
+	for range r.Array {
+		if r.Kind() == '"' {
+			d.Content += r.Text()
+			continue
+		}
+		var said, thought string
+		for name := range r.Object {
+			switch string(name) {
+			case "text":
+				said = r.Text()
+			case "thinking":
+				thought = texts(r)
+			}
+		}
+		d.Content += said
+		d.Reasoning += thought
+	}
+}
+
+func (d *delta) image(r *payload.Reader) {
+	for name := range r.Object {
+		if string(name) != "image_url" {
+			continue
+		}
+		for name := range r.Object {
+			if string(name) == "url" {
+				d.Images = append(d.Images, r.Text())
+			}
+		}
+	}
+}
+
+// texts reads a string, or the texts of a list of parts.
+func texts(r *payload.Reader) string {
+	if r.Kind() != '[' {
+		return r.Text()
+	}
+	var b strings.Builder
+	for range r.Array {
+		if r.Kind() == '"' {
+			b.Write(r.Word())
+			continue
+		}
+		for name := range r.Object {
+			if string(name) == "text" {
+				b.Write(r.Word())
+			}
+		}
+	}
+	return b.String()
+}
+
+func readCall(r *payload.Reader) (f fragment) {
+	for name := range r.Object {
+		switch string(name) {
+		case "index":
+			if !r.Null() {
+				f.numbered, f.index = true, r.Int()
+			}
+		case "id":
+			f.id = r.Text()
+		case "function":
+			f.function(r)
+		}
+	}
+	return f
+}
+
+func (f *fragment) function(r *payload.Reader) {
+	for name := range r.Object {
+		switch string(name) {
+		case "name":
+			f.name = r.Text()
+		case "arguments":
+			f.args = arguments(r)
+		}
+	}
+}
+
+// arguments reads a string of JSON, or the JSON itself, as some servers send it.
+func arguments(r *payload.Reader) string {
+	if r.Kind() == '"' {
+		return r.Text()
+	}
+	return string(present(r))
+}
+
+// detail is an element of reasoning_details.
 type detail struct {
-	Type      string          `json:"type"`
-	ID        text            `json:"id"`
-	Index     *int            `json:"index"`
-	Text      text            `json:"text"`
-	Summary   text            `json:"summary"`
-	Data      json.RawMessage `json:"data"`
-	Signature text            `json:"signature"`
-	Format    text            `json:"format"`
+	index               int
+	id, text, signature string
+	sealed              string // the whole element, if only the server can read it
 }
 
-type imageURL struct {
-	URL string `json:"url"`
+func readDetail(r *payload.Reader) (d detail) {
+	if r.Kind() != '{' {
+		r.Skip()
+		return d
+	}
+	// An element that holds data is kept whole, so it is read twice.
+	raw := r.Raw()
+	var in payload.Reader
+	in.Reset(raw)
+	for name := range in.Object {
+		switch string(name) {
+		case "index":
+			d.index = in.Int()
+		case "id":
+			d.id = in.Text()
+		case "text", "summary":
+			d.text += in.Text()
+		case "signature":
+			d.signature = in.Text()
+		case "data":
+			if !in.Null() {
+				d.sealed = string(raw)
+			}
+		}
+	}
+	return d
 }
 
 // annotation is a citation: flat on the Responses wire, nested on Chat Completions.
 type annotation struct {
-	Type  string `json:"type"`
-	Start int    `json:"start_index"`
-	End   int    `json:"end_index"`
-	URL   string `json:"url"`
-	Title string `json:"title"`
-	Inner *struct {
-		Start int    `json:"start_index"`
-		End   int    `json:"end_index"`
-		URL   string `json:"url"`
-		Title string `json:"title"`
-		Quote string `json:"content"` // OpenRouter
-	} `json:"url_citation"`
+	kind string
+	item.Annotation
+}
+
+func readAnnotation(r *payload.Reader) annotation {
+	a := annotation{Annotation: item.Annotation{Type: item.URLCitation}}
+	a.read(r)
+	return a
+}
+
+func (a *annotation) read(r *payload.Reader) {
+	for name := range r.Object {
+		switch string(name) {
+		case "type":
+			a.kind = r.Same("url_citation")
+		case "start_index":
+			a.Start = r.Int()
+		case "end_index":
+			a.End = r.Int()
+		case "url":
+			a.URL = r.Text()
+		case "title":
+			a.Title = r.Text()
+		case "content": // OpenRouter
+			a.Quote = r.Text()
+		case "url_citation":
+			a.read(r)
+		}
+	}
 }
 
 // citation returns the annotation if it is one of a web page.
 func (a annotation) citation() (item.Annotation, bool) {
-	out := item.Annotation{Type: item.URLCitation, Start: a.Start, End: a.End, URL: a.URL, Title: a.Title}
-	if in := a.Inner; in != nil {
-		out.Start, out.End, out.URL, out.Title, out.Quote = in.Start, in.End, in.URL, in.Title, in.Quote
-	}
-	return out, a.Type == "url_citation" && out.URL != ""
+	return a.Annotation, a.kind == "url_citation" && a.URL != ""
 }
 
-// usage has the names of both wires.
+// usage has what both wires say of the cost.
 type usage struct {
-	Prompt      int          `json:"prompt_tokens"`
-	Completion  int          `json:"completion_tokens"`
-	Input       int          `json:"input_tokens"`
-	Output      int          `json:"output_tokens"`
-	Total       int          `json:"total_tokens"`
-	PromptD     usageDetails `json:"prompt_tokens_details"`
-	CompletionD usageDetails `json:"completion_tokens_details"`
-	InputD      usageDetails `json:"input_tokens_details"`
-	OutputD     usageDetails `json:"output_tokens_details"`
-	CacheHit    int          `json:"prompt_cache_hit_tokens"` // DeepSeek
-	Cached      int          `json:"cached_tokens"`           // Kimi
+	said                                           bool
+	input, output, total, cached, write, reasoning int
+	cost                                           float64
 }
 
-type usageDetails struct {
-	Cached     int `json:"cached_tokens"`
-	CacheWrite int `json:"cache_write_tokens"`
-	Reasoning  int `json:"reasoning_tokens"`
+// given reads a number that stands for itself.
+func (u *usage) given(n *int, r *payload.Reader) {
+	u.said = true
+	*n = max(*n, r.Int())
+}
+
+func (u *usage) read(r *payload.Reader) {
+	if r.Kind() != '{' {
+		r.Skip()
+		return
+	}
+	u.said = true
+	for name := range r.Object {
+		switch string(name) {
+		case "prompt_tokens", "input_tokens":
+			u.given(&u.input, r)
+		case "completion_tokens", "output_tokens":
+			u.given(&u.output, r)
+		case "total_tokens":
+			u.given(&u.total, r)
+		case "prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details":
+			u.details(r)
+		case "prompt_cache_hit_tokens", // DeepSeek
+			"cached_tokens": // Kimi
+			u.given(&u.cached, r)
+		case "cost": // OpenRouter, in dollars
+			u.cost = r.Float()
+		}
+	}
+}
+
+func (u *usage) details(r *payload.Reader) {
+	for name := range r.Object {
+		switch string(name) {
+		case "cached_tokens":
+			u.given(&u.cached, r)
+		case "cache_write_tokens":
+			u.given(&u.write, r)
+		case "reasoning_tokens":
+			u.given(&u.reasoning, r)
+		}
+	}
 }
 
 func (u *usage) usage() item.Usage {
 	out := item.Usage{
-		InputTokens:      max(u.Prompt, u.Input),
-		OutputTokens:     max(u.Completion, u.Output),
-		CachedTokens:     max(u.PromptD.Cached, u.InputD.Cached, u.CacheHit, u.Cached),
-		CacheWriteTokens: max(u.PromptD.CacheWrite, u.InputD.CacheWrite),
-		ReasoningTokens:  max(u.CompletionD.Reasoning, u.OutputD.Reasoning),
+		InputTokens: u.input, OutputTokens: u.output, CachedTokens: u.cached, CacheWriteTokens: u.write, ReasoningTokens: u.reasoning,
+	}
+	if u.cost > 0 && u.cost < 1e6 {
+		out.CostMicros = int64(u.cost*1e6 + 0.5)
 	}
 	// xAI counts thinking beside the completion, and only the total has both.
-	if rest := u.Total - out.InputTokens; u.Total > 0 && rest == out.OutputTokens+out.ReasoningTokens {
+	if rest := u.total - u.input; u.total > 0 && rest == u.output+u.reasoning {
 		out.OutputTokens = rest
 	}
 	return out
-}
-
-// text is a string, null, or a list of parts with text in them.
-type text string
-
-func (t *text) UnmarshalJSON(data []byte) error {
-	if s, ok := plain(data); ok {
-		*t = text(s)
-		return nil
-	}
-	*t = ""
-	switch data[0] {
-	case '"':
-		return json.Unmarshal(data, (*string)(t))
-	case '[':
-		var parts []struct {
-			Type string `json:"type"`
-			Text text   `json:"text"`
-		}
-		if err := json.Unmarshal(data, &parts); err != nil {
-			return nil // a list of something else has no text
-		}
-		var b strings.Builder
-		for _, p := range parts {
-			if p.Type == "text" || p.Type == "output_text" {
-				b.WriteString(string(p.Text))
-			}
-		}
-		*t = text(b.String())
-	}
-	return nil
-}
-
-// arguments is a string of JSON, or the JSON itself, as some servers send it.
-type arguments string
-
-func (a *arguments) UnmarshalJSON(data []byte) error {
-	if s, ok := plain(data); ok {
-		*a = arguments(s)
-		return nil
-	}
-	switch data[0] {
-	case '"':
-		return json.Unmarshal(data, (*string)(a))
-	case 'n':
-		*a = ""
-	default:
-		*a = arguments(data)
-	}
-	return nil
-}
-
-// plain returns a JSON string that needs no unescaping; most pieces of an answer are such strings.
-func plain(data []byte) (string, bool) {
-	if len(data) < 2 || data[0] != '"' || bytes.IndexByte(data, '\\') >= 0 || !utf8.Valid(data) {
-		return "", false
-	}
-	return string(data[1 : len(data)-1]), true
-}
-
-// isNull reports a field that was absent or null.
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// unquoted returns the string that a raw field is, or nothing.
-func unquoted(raw json.RawMessage) string {
-	var s text
-	if len(raw) > 0 && s.UnmarshalJSON(raw) != nil {
-		return ""
-	}
-	return string(s)
 }
