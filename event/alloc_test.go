@@ -34,6 +34,20 @@ func TestTokenCostsNoMoreThanItDid(t *testing.T) {
 			}
 		})
 	})
+	t.Run("decode in a journal", func(t *testing.T) {
+		env := env
+		env.Run, env.Thread, env.Epoch = "", "", 0 // the chunk's
+		data := encode(t, env)
+		var lines event.Decoder
+		var got event.Envelope
+		cost.Hold(t, cost.Per{Allocs: 2, Bytes: 56}, 1000, func() { // the text, and the event as one of many kinds
+			for range 1000 {
+				if err := lines.Decode(data, &got); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	})
 }
 
 // What a run says at its end repeats all that it said. It is written into the journal's buffer, and nowhere before that.

@@ -91,9 +91,12 @@ func (e Envelope) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }
 
 // UnmarshalJSON reads what AppendJSON wrote, and any JSON object of the same shape.
 func (e *Envelope) UnmarshalJSON(data []byte) error {
-	if e.scanDelta(data) {
-		return nil
-	}
+	var d Decoder
+	return d.Decode(data, e)
+}
+
+// unmarshal is UnmarshalJSON for every spelling.
+func (e *Envelope) unmarshal(data []byte) error {
 	var w struct {
 		Seq    uint64          `json:"seq"`
 		Epoch  int             `json:"epoch"`

@@ -1,15 +1,32 @@
 package event
 
 import (
+	"bytes"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/item"
 )
 
-// scanDelta reads the two delta kinds in just the form in which AppendJSON writes them, without
-// encoding/json: a replay from disk is nearly all deltas. On anything else, even valid JSON in another
-// spelling, it reports false and has changed nothing.
-func (e *Envelope) scanDelta(data []byte) bool {
+// Decoder reads envelopes one after the other, as they lie in a journal. Neighbours have most of their words in common,
+// and share them. The zero value is ready.
+type Decoder struct {
+	task, ns, node, item string // of the envelope before
+}
+
+// Decode reads one envelope: what [Envelope.AppendJSON] wrote, and any JSON object of the same shape.
+func (d *Decoder) Decode(data []byte, e *Envelope) error {
+	if d.scan(data, e) {
+		return nil
+	}
+	return e.unmarshal(data)
+}
+
+// scan reads an envelope in just the form in which AppendJSON writes it. A replay from disk is nearly all deltas, and
+// most of its bytes are whole texts: both are read without encoding/json, and so is where everything stands. On
+// anything else, even valid JSON in another spelling, it reports false and has changed nothing of e.
+func (d *Decoder) scan(data []byte, e *Envelope) bool {
 	s := scanner{rest: data}
 	var out Envelope
 	s.literal(`{"seq":`)
@@ -17,39 +34,141 @@ func (e *Envelope) scanDelta(data []byte) bool {
 	if s.try(`,"epoch":`) {
 		out.Epoch = int(s.int())
 	}
-	out.Run = s.field(`,"run":`)
-	out.Thread = s.field(`,"thread":`)
-	out.Task = s.field(`,"task":`)
-	out.NS = s.field(`,"ns":`)
-	out.Node = s.field(`,"node":`)
+	if s.try(`,"run":`) {
+		out.Run = s.string()
+	}
+	if s.try(`,"thread":`) {
+		out.Thread = s.string()
+	}
+	if s.try(`,"task":`) {
+		out.Task = s.shared(&d.task)
+	}
+	if s.try(`,"ns":`) {
+		out.NS = s.shared(&d.ns)
+	}
+	if s.try(`,"node":`) {
+		out.Node = s.shared(&d.node)
+	}
 	if s.try(`,"step":`) {
 		out.Step = int(s.int())
 	}
 	s.literal(`,"at":`)
 	out.At = time.UnixMicro(s.int()).UTC()
-	switch {
-	case s.try(`,"kind":"text_delta","data":{"item":`):
-		d := TextDelta{Item: s.string()}
-		if s.try(`,"block":`) {
-			d.Block = int(s.int())
-		}
-		s.literal(`,"text":`)
-		d.Text = s.string()
-		out.Event = d
-	case s.try(`,"kind":"arguments_delta","data":{"item":`):
-		d := ArgumentsDelta{Item: s.string()}
-		s.literal(`,"text":`)
-		d.Text = s.string()
-		out.Event = d
-	default:
+	s.literal(`,"kind":`)
+	kind := s.value()
+	s.literal(`,"data":`)
+	if n := len(s.rest) - 1; n > 0 && s.rest[n] == '}' {
+		s.rest = s.rest[:n] // leaves the event's own object
+	} else {
+		s.failed = true
+	}
+	if s.failed {
 		return false
 	}
-	s.literal(`}}`)
-	if s.failed || len(s.rest) != 0 {
+	out.Event = d.event(kind, s.rest)
+	if out.Event == nil {
 		return false
 	}
 	*e = out
 	return true
+}
+
+// event reads an event's object; nil if it cannot be told what it is.
+func (d *Decoder) event(kind, data []byte) (e Event) {
+	s := scanner{rest: data}
+	switch string(kind) {
+	case `"text_delta"`:
+		e = s.textDelta(&d.item)
+	case `"arguments_delta"`:
+		e = s.argumentsDelta(&d.item)
+	case `"block_ended"`:
+		e = s.blockEnded()
+	case `"item_ended"`:
+		e = s.itemEnded()
+	case `"node_ended"`:
+		e = s.nodeEnded()
+	default:
+		s.failed = true
+	}
+	if !s.failed && len(s.rest) == 0 {
+		return e
+	}
+	if end, ok := jsonline.Skip(data, 0); !ok || end != len(data) {
+		return nil
+	}
+	name, ok := jsonline.Text(kind)
+	if !ok {
+		return nil
+	}
+	if e, err := Decode(name, data); err == nil {
+		return e
+	}
+	return nil // encoding/json will say what is wrong
+}
+
+func (s *scanner) textDelta(last *string) Event {
+	s.literal(`{"item":`)
+	d := TextDelta{Item: s.shared(last)}
+	if s.try(`,"block":`) {
+		d.Block = int(s.int())
+	}
+	s.literal(`,"text":`)
+	d.Text = s.string()
+	s.literal(`}`)
+	return d
+}
+
+func (s *scanner) argumentsDelta(last *string) Event {
+	s.literal(`{"item":`)
+	d := ArgumentsDelta{Item: s.shared(last)}
+	s.literal(`,"text":`)
+	d.Text = s.string()
+	s.literal(`}`)
+	return d
+}
+
+// blockEnded leaves blocks that are more than text to encoding/json.
+func (s *scanner) blockEnded() Event {
+	var e BlockEnded
+	s.literal(`{"item":`)
+	e.Item = s.string()
+	s.literal(`,"block":`)
+	e.Block = int(s.int())
+	s.literal(`,"value":{"type":`)
+	e.Value.Type = item.BlockType(s.string())
+	if s.try(`,"text":`) {
+		e.Value.Text = s.string()
+	}
+	s.literal(`}}`)
+	return e
+}
+
+func (s *scanner) itemEnded() Event {
+	var e ItemEnded
+	s.literal(`{"status":`)
+	e.Status = item.Status(s.string())
+	s.literal(`,"item":`)
+	if value := s.value(); !s.failed {
+		var err error
+		if e.Item, err = item.Unmarshal(value); err != nil {
+			s.failed = true
+		}
+	}
+	s.literal(`}`)
+	return e
+}
+
+// nodeEnded leaves nodes that failed or asked to encoding/json.
+func (s *scanner) nodeEnded() Event {
+	var e NodeEnded
+	s.literal(`{"execution":`)
+	e.Execution = s.string()
+	if s.try(`,"update":`) {
+		e.Update = bytes.Clone(s.value())
+	}
+	e.Cached = s.try(`,"cached":true`)
+	s.literal(`}`)
+	return e
 }
 
 // scanner takes known text off the front of rest. Once it has failed, what it returns means nothing.
@@ -72,18 +191,41 @@ func (s *scanner) literal(lit string) {
 	}
 }
 
-func (s *scanner) field(key string) string {
-	if !s.try(key) {
-		return ""
-	}
-	v := s.string()
-	if v == "" { // AppendJSON leaves empty fields out
+// value takes one JSON value without white space.
+func (s *scanner) value() []byte {
+	end, ok := jsonline.Skip(s.rest, 0)
+	if s.failed || !ok {
 		s.failed = true
+		return nil
+	}
+	v := s.rest[:end]
+	s.rest = s.rest[end:]
+	return v
+}
+
+func (s *scanner) string() string {
+	v, ok := jsonline.Text(s.value())
+	s.failed = s.failed || !ok
+	return v
+}
+
+// shared is string for what is often the same as the time before.
+func (s *scanner) shared(last *string) string {
+	if n := len(*last) + 2; n <= len(s.rest) && s.rest[0] == '"' && s.rest[n-1] == '"' && string(s.rest[1:n-1]) == *last {
+		s.rest = s.rest[n:]
+		return *last
+	}
+	raw := s.value()
+	v, ok := jsonline.Text(raw)
+	s.failed = s.failed || !ok
+	// Remembered is only what has no escapes: then the same bytes between quotes are the same word.
+	if *last = ""; ok && string(raw[1:len(raw)-1]) == v {
+		*last = v
 	}
 	return v
 }
 
-// digits reads an integer, which in JSON has no leading zeros.
+// digits takes an integer, which in JSON has no leading zeros.
 func (s *scanner) digits() []byte {
 	n := 0
 	if n < len(s.rest) && s.rest[n] == '-' {
@@ -111,62 +253,4 @@ func (s *scanner) uint() uint64 {
 	n, err := strconv.ParseUint(string(s.digits()), 10, 64)
 	s.failed = s.failed || err != nil
 	return n
-}
-
-// string reads a string in which no escapes occur but those that unescape knows.
-func (s *scanner) string() string {
-	s.literal(`"`)
-	escaped := false
-	for i := 0; i < len(s.rest); i++ {
-		switch c := s.rest[i]; {
-		case c == '"':
-			body := s.rest[:i]
-			s.rest = s.rest[i+1:]
-			if !utf8.Valid(body) {
-				s.failed = true
-			}
-			if escaped {
-				return s.unescape(body)
-			}
-			return string(body)
-		case c == '\\':
-			escaped = true
-			i++ // the next byte does not end the string, whatever it is
-		case c < 0x20:
-			s.failed = true
-			return ""
-		}
-	}
-	s.failed = true
-	return ""
-}
-
-// unescape undoes the short escapes that AppendString writes. \u and the rest are left to encoding/json.
-func (s *scanner) unescape(body []byte) string {
-	out := make([]byte, 0, len(body))
-	for i := 0; i < len(body); i++ {
-		c := body[i]
-		if c == '\\' {
-			i++
-			switch body[i] {
-			case '"', '\\':
-				c = body[i]
-			case 'b':
-				c = '\b'
-			case 'f':
-				c = '\f'
-			case 'n':
-				c = '\n'
-			case 'r':
-				c = '\r'
-			case 't':
-				c = '\t'
-			default:
-				s.failed = true
-				return ""
-			}
-		}
-		out = append(out, c)
-	}
-	return string(out)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -14,6 +15,9 @@ import (
 
 // readBytes is how much of a journal is read from the store at once.
 const readBytes = 256 << 10
+
+// shortestLine is the least that an event takes.
+const shortestLine = len(`{"seq":1,"at":0,"kind":"a","data":{}}` + "\n")
 
 // Cursor reads a run's journal from a position. It holds nothing but that position and, while it lives, the
 // run's tail. It belongs to one goroutine; Close it.
@@ -233,7 +237,11 @@ func (c *Chunk) decode(dst []event.Envelope, next uint64) ([]event.Envelope, uin
 	if c.First > next {
 		return nil, 0, damaged(fmt.Sprintf("event %d is missing before them", next))
 	}
+	if from := max(c.First, next); from <= c.Last {
+		dst = slices.Grow(dst, int(min(c.Last-from+1, uint64(len(c.Data)/shortestLine))))
+	}
 	rest := c.Data
+	var lines event.Decoder
 	for seq := c.First; seq <= c.Last; seq++ {
 		line, tail, ok := bytes.Cut(rest, []byte{'\n'})
 		if !ok {
@@ -244,7 +252,7 @@ func (c *Chunk) decode(dst []event.Envelope, next uint64) ([]event.Envelope, uin
 			continue
 		}
 		var env event.Envelope
-		if err := env.UnmarshalJSON(line); err != nil {
+		if err := lines.Decode(line, &env); err != nil {
 			return nil, 0, damaged(err.Error())
 		}
 		if env.Seq != seq {

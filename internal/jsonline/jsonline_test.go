@@ -45,7 +45,11 @@ func TestStringsAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 		if got := jsonline.AppendString([]byte("kept"), s); string(got) != "kept"+string(want) {
 			t.Fatalf("%q\n got %s\nwant kept%s", s, got, want)
 		}
-		if text, ok := jsonline.Text(want); !ok || text != strings.ToValidUTF8(s, "\ufffd") && !strings.Contains(text, "\ufffd") {
+		var read string
+		if err := json.Unmarshal(want, &read); err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := jsonline.Text(want); !ok || text != read {
 			t.Fatalf("%s is read as %q", want, text)
 		}
 	})
@@ -254,6 +258,20 @@ func TestObjectIsWrittenAsTagsWouldHaveIt(t *testing.T) {
 		}
 		if !bytes.Equal(got, want) {
 			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func FuzzText(f *testing.F) {
+	for _, raw := range append(rawSeeds, `"\ud83d\ude00\ud800\u0041\udc00\ud83d"`, `"\ud800\n"`, `"a"b"`, `"\"`, `"é\u00e9\/\b\f"`) {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var want string
+		err := json.Unmarshal(raw, &want)
+		isString := err == nil && raw[0] == '"' && raw[len(raw)-1] == '"' // not null, no white space around it
+		if got, ok := jsonline.Text(raw); ok != isString || ok && got != want {
+			t.Fatalf("%q: got %q, %v; encoding/json has %q, %v", raw, got, ok, want, err)
 		}
 	})
 }

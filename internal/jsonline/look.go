@@ -1,9 +1,6 @@
 package jsonline
 
-import (
-	"encoding/json"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // deepest is how far values may be nested, as in encoding/json.
 const deepest = 10_000
@@ -199,17 +196,4 @@ func Elements(list []byte) func(yield func(value []byte) bool) {
 			at = end
 		}
 	}
-}
-
-// Text reads a JSON string; false if the value is none.
-func Text(value []byte) (string, bool) {
-	if len(value) < 2 || value[0] != '"' {
-		return "", false
-	}
-	if inside := value[1 : len(value)-1]; plainBytes(inside) == len(inside) {
-		return string(inside), true
-	}
-	var s string
-	err := json.Unmarshal(value, &s)
-	return s, err == nil
 }
