@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 )
 
@@ -38,8 +39,11 @@ type definition struct {
 	encode  func(any) ([]byte, error)
 	// complete finishes an update before anybody sees it: it gives ids to messages that have none.
 	complete func(any) any
-	fold     func(old, update any, owned bool) folded
-	list     *listing // of fields whose values are lists
+	// check says what is wrong with an update that is of the right type; nil where nothing can be. Stored values are
+	// not checked: what a field may hold can become less, and the threads that hold more must still open.
+	check func(any) error
+	fold  func(old, update any, owned bool) folded
+	list  *listing // of fields whose values are lists
 }
 
 // listing is what storing only the appended elements takes.
@@ -108,6 +112,27 @@ func LastValue[T any](name string) Field[T] {
 	d.single = true
 	d.fold = func(_, update any, _ bool) folded { return folded{value: update, verbatim: true} }
 	return Field[T]{d}
+}
+
+// Enum is a field that holds one of a few texts; what was written last counts. Another text is refused, whether a
+// client writes it or a node does, and the schema tells which there are.
+func Enum[T ~string](name string, values ...T) Field[T] {
+	f := LastValue[T](name)
+	values = slices.Clone(values)
+	f.def.check = func(v any) error {
+		if !slices.Contains(values, v.(T)) {
+			return fmt.Errorf("field %q: %q is none of %q", name, v, values)
+		}
+		return nil
+	}
+	f.def.schema = sync.OnceValue(func() json.RawMessage {
+		s := schema{Type: "string", Enum: make([]string, len(values))}
+		for i, v := range values {
+			s.Enum[i] = string(v)
+		}
+		return s.encode()
+	})
+	return f
 }
 
 // JSON is a field of any JSON value; what was written last counts.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -181,6 +182,8 @@ func TestSchemas(t *testing.T) {
 		{notes, `{"type":"array","items":{"type":"string"}}`},
 		{graph.Merge[int]("m"), `{"type":"object","additionalProperties":{"type":"integer"}}`},
 		{graph.JSON("j"), `{}`},
+		{graph.Enum("e", "red", "green"), `{"type":"string","enum":["red","green"]}`},
+		{messages, `{"type":"array","langgraph_type":"messages","items":{"type":"object","properties":{"id":{"type":"string"},"type":{"type":"string"},"content":{}},"required":["type","content"]}}`},
 		{graph.LastValue[*step]("s"), `{"type":"object","properties":{"done":{"type":"boolean"},"next":{},"title":{"type":"string"}},"required":["title"]}`},
 	} {
 		if got := string(c.f.Schema()); got != c.want {
@@ -189,6 +192,41 @@ func TestSchemas(t *testing.T) {
 	}
 	if got, want := string(graph.New("g", topic, notes).Schema()), `{"type":"object","properties":{"topic":{"type":"string"},"notes":{"type":"array","items":{"type":"string"}}}}`; got != want {
 		t.Errorf("state: got %s, want %s", got, want)
+	}
+}
+
+func TestEnumRefusesOtherTexts(t *testing.T) {
+	type colour string
+	light := graph.Enum[colour]("light", "red", "green")
+	run := func(input string, write colour) (graph.Result, error) {
+		g := graph.New("lights", light).Node("a", func(context.Context, *graph.Scope) (graph.Command, error) {
+			if write == "" {
+				return graph.Command{}, nil
+			}
+			return graph.Update(light.Set(write)), nil
+		}).Edge(graph.Start, "a")
+		return g.Run(t.Context(), graph.Execution{Input: json.RawMessage(input)})
+	}
+	if r, err := run(`{"light":"red"}`, "green"); err != nil || string(r.Values["light"]) != `"green"` {
+		t.Errorf("got %v, %v", r, err)
+	}
+	if r, err := run(`{}`, ""); err != nil || r.Values["light"] != nil {
+		t.Errorf("a field that nobody wrote: got %v, %v", r, err)
+	}
+	for _, c := range []struct {
+		input string
+		write colour
+		code  string
+	}{
+		{`{"light":"blue"}`, "", graph.CodeInvalidInput},
+		{`{"light":null}`, "", graph.CodeInvalidInput},
+		{`{"light":7}`, "", graph.CodeInvalidInput},
+		{`{"light":"red"}`, "blue", graph.CodeInvalidUpdate},
+	} {
+		_, err := run(c.input, c.write)
+		if e := graph.ErrorOf(err); e == nil || e.Code != c.code || !strings.Contains(e.Message, `"light"`) {
+			t.Errorf("%s, then %q: got %v, want %s that names the field", c.input, c.write, err, c.code)
+		}
 	}
 }
 

@@ -13,14 +13,17 @@ import (
 type schema struct {
 	Type       string             `json:"type,omitempty"`
 	Format     string             `json:"format,omitempty"`
+	Enum       []string           `json:"enum,omitempty"`
 	Items      *schema            `json:"items,omitempty"`
 	Values     *schema            `json:"additionalProperties,omitempty"`
 	Properties map[string]*schema `json:"properties,omitempty"`
 	Required   []string           `json:"required,omitempty"`
 }
 
-func schemaOf(t reflect.Type) json.RawMessage {
-	raw, err := json.Marshal(describe(t, nil))
+func schemaOf(t reflect.Type) json.RawMessage { return describe(t, nil).encode() }
+
+func (s *schema) encode() json.RawMessage {
+	raw, err := json.Marshal(s)
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}

@@ -61,7 +61,9 @@ func Messages(name string) Sequence[item.Message] {
 	return f
 }
 
-const messagesSchema = `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"type":{"type":"string"},"content":{}},"required":["type","content"]}}`
+// messagesSchema says with LangGraph's own key that the list is a conversation, which is how its tools know where to
+// show a chat.
+const messagesSchema = `{"type":"array","langgraph_type":"messages","items":{"type":"object","properties":{"id":{"type":"string"},"type":{"type":"string"},"content":{}},"required":["type","content"]}}`
 
 func withIDs(msgs []item.Message) []item.Message {
 	if !slices.ContainsFunc(msgs, func(m item.Message) bool { return m.ID == "" }) {

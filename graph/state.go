@@ -143,6 +143,11 @@ func (g *Graph) adopt(w Write) (Write, error) {
 		}
 		w.def = d
 	}
+	if d.check != nil {
+		if err := d.check(w.value); err != nil {
+			return w, invalidUpdate("%v", err)
+		}
+	}
 	if d.complete != nil && w.raw == nil {
 		w.value = d.complete(w.value)
 	}
@@ -224,6 +229,9 @@ func (g *Graph) readPairs(raw json.RawMessage) ([]Write, error) {
 
 func (g *Graph) readWrite(d *definition, raw json.RawMessage) (Write, error) {
 	v, err := d.read(raw)
+	if err == nil && d.check != nil {
+		err = d.check(v)
+	}
 	if err != nil {
 		return Write{}, invalidInput("%v", err)
 	}

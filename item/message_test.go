@@ -94,6 +94,19 @@ func TestMessageIsWrittenInLangChainsForm(t *testing.T) {
 	}
 }
 
+// Clients ask for the length of these lists without looking whether they are there.
+func TestOnlyAssistantsAlwaysListTheirCalls(t *testing.T) {
+	for role, want := range map[item.Role]string{
+		item.Assistant: `{"content":"x","id":"1","tool_calls":[],"invalid_tool_calls":[],"additional_kwargs":{},"response_metadata":{},"type":"ai"}`,
+		item.User:      `{"content":"x","id":"1","additional_kwargs":{},"response_metadata":{},"type":"human"}`,
+		item.Tool:      `{"content":"x","id":"1","status":"success","additional_kwargs":{},"response_metadata":{},"type":"tool"}`,
+	} {
+		if got := encode(t, item.Message{ID: "1", Role: role, Content: item.Text("x")}); got != want {
+			t.Errorf("%s: got %s, want %s", role, got, want)
+		}
+	}
+}
+
 func TestMessageIsReadInEverySpelling(t *testing.T) {
 	hi := item.UserText("", "hi")
 	for name, tt := range map[string]struct {
@@ -272,11 +285,8 @@ func TestRecordedMessagesLoseNothingThatWeHaveAWordFor(t *testing.T) {
 			maps.DeleteFunc(usage, func(_ string, v any) bool { return reflect.DeepEqual(v, map[string]any{}) })
 		}
 		for key, value := range want {
-			if calls, ok := value.([]any); ok && len(calls) == 0 {
-				continue // lists that are empty are left out
-			}
-			if key == "invalid_tool_calls" { // the reason is given in our words
-				value, got[key] = value.([]any)[0].(map[string]any)["args"], got[key].([]any)[0].(map[string]any)["args"]
+			if list, ok := value.([]any); ok && len(list) > 0 && key == "invalid_tool_calls" { // the reason is given in our words
+				value, got[key] = list[0].(map[string]any)["args"], got[key].([]any)[0].(map[string]any)["args"]
 			}
 			if key == "tool_calls" {
 				for _, c := range value.([]any) {

@@ -15,8 +15,8 @@ type wire struct {
 	Content   json.RawMessage   `json:"content"`
 	ID        string            `json:"id,omitempty"`
 	Name      string            `json:"name,omitempty"`
-	ToolCalls []wireCall        `json:"tool_calls,omitempty"`
-	Invalid   []wireInvalidCall `json:"invalid_tool_calls,omitempty"`
+	ToolCalls []wireCall        `json:"tool_calls,omitzero"` // of an assistant always, if empty
+	Invalid   []wireInvalidCall `json:"invalid_tool_calls,omitzero"`
 	CallID    string            `json:"tool_call_id,omitempty"`
 	Status    string            `json:"status,omitempty"`
 	Artifact  json.RawMessage   `json:"artifact,omitempty"`
@@ -69,6 +69,9 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	var err error
 	if w.Content, err = marshalContent(m.Content, m.Parts); err != nil {
 		return nil, err
+	}
+	if m.Role == Assistant {
+		w.ToolCalls, w.Invalid = []wireCall{}, []wireInvalidCall{}
 	}
 	for i, c := range m.ToolCalls {
 		if args, ok := argumentsObject(c.Arguments); ok {

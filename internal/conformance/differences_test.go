@@ -31,7 +31,6 @@ var differences = []difference{
 	differs("metadata of checkpoints", `metadata\.(run_attempt|created_by|checkpoint_ns|checkpoint_map|checkpoint_id|tags|assistant_id|run_id|thread_id|graph_id): (missing|added)$`,
 		"the same facts in the same places everywhere: what the run was given, whose it is, where it stands"),
 	differs("chunks in finished messages", `(tool_call_chunks|input_token_details|output_token_details): missing$`, "left over from how LangChain puts a message together"),
-	differs("calls of messages without calls", `\.(tool_calls|invalid_tool_calls): missing$`, "clients take absent for empty; see the note on item.Message in docs/wire/langgraph.md"),
 	differs("results as they are stored", `result\.messages\[\]\.(response_metadata|additional_kwargs|id|metadata): (added|missing)$`, "a message has one form, also in what a task returned"),
 	differs("tool message", `messages(/complete)?\[\]\.(metadata: missing|id: recorded "run-|name|tags|artifact)`, "a tool's message has an id of ours"),
 	differs("ids of calls", `tool_calls\[\]\.item_id: added$`, "the item of the call, for clients that read our own wire"),

@@ -24,6 +24,7 @@ func main() {
 func serve() error {
 	addr := flag.String("addr", "127.0.0.1:2094", "address to listen on")
 	likeJS := flag.Bool("like-js", true, "copy the habits of LangGraph's JS server that its own test-suite compares: event ids 0, 1, 2 …, 404 as text")
+	app := flag.Bool("app", true, "put an application of its own routes and middleware around the API, as LangGraph's suite expects")
 	verbose := flag.Bool("v", false, "log requests that fail")
 	flag.Parse()
 
@@ -37,7 +38,7 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	w, err := open(ctx, options{likeJS: *likeJS, log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
+	w, err := open(ctx, options{likeJS: *likeJS, app: *app, log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

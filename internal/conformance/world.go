@@ -25,6 +25,7 @@ const webhookSecret = "conformance"
 
 type options struct {
 	likeJS   bool
+	app      bool // put the application of LangGraph's suite around the server
 	log      *slog.Logger
 	identify func(*http.Request) (run.Identity, error)
 }
@@ -38,7 +39,7 @@ type world struct {
 	crons   *run.Scheduler
 	hooks   *server.Webhooks
 	server  *server.Server
-	mux     *http.ServeMux
+	handler http.Handler
 }
 
 // open builds from the bottom up; close takes down from the top.
@@ -87,13 +88,17 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w.mux = http.NewServeMux()
-	w.mux.HandleFunc("POST /internal/truncate", w.truncate)
-	w.mux.Handle("/", w.server)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /internal/truncate", w.truncate)
+	mux.Handle("/", w.server)
+	w.handler = mux
+	if opt.app {
+		w.handler = newCustom(mux)
+	}
 	return w, nil
 }
 
-func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.mux.ServeHTTP(rw, r) }
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
 
 // close lets runs end until ctx does, and removes the folder.
 func (w *world) close(ctx context.Context) error {

@@ -1,6 +1,7 @@
 // Package graphs holds the graphs of the conformance server, written with the public packages alone: those that ran when
 // LangGraph's wire was recorded (chat, tools, subgraph, approval, parallel, custom, failing, slow, bench), and those that the
-// tests of LangGraph's own server speak to (agent, agent_simple, nested, weather, error, delay, dynamic, simple_runtime).
+// tests of LangGraph's own server speak to (agent, agent_simple, nested, weather, error, delay, dynamic, simple_runtime,
+// state_schema_graph, zod_registry_graph, plain_zod_graph).
 //
 // None of them calls anything outside of the process, and what they say is the same every time, but for ids.
 package graphs
@@ -33,6 +34,8 @@ func All() map[string]Definition {
 
 		"agent_simple": fixed(agentSimple()), "nested": fixed(nested()), "weather": fixed(weather()), "error": fixed(errorGraph()), "delay": fixed(delay()),
 		"dynamic": {Build: dynamic},
+
+		"state_schema_graph": fixed(stateSchema()), "zod_registry_graph": fixed(zodRegistry()), "plain_zod_graph": fixed(plainZod()),
 	}
 	agent := fixed(agent())
 	agent.Config = json.RawMessage(`{"configurable":{"model_name":"openai"}}`)

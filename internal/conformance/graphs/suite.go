@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -261,10 +262,10 @@ func nested() *graph.Graph {
 			return graph.Update(said.Add("Entered " + node + " node")), nil
 		}
 	}
-	c := graph.New("child", said, graph.LastValue[string]("child")).
+	c := graph.New("child", said, graph.Enum("child", "child_one", "child_two")).
 		Node("c_one", entered("c_one")).Node("c_two", entered("c_two")).
 		Chain(graph.Start, "c_one", "c_two", graph.End)
-	p := graph.New("parent", said, graph.LastValue[string]("parent")).
+	p := graph.New("parent", said, graph.Enum("parent", "parent_one", "parent_two")).
 		Node("p_one", entered("p_one")).Subgraph("p_two", c, graph.OnlyNew).
 		Chain(graph.Start, "p_one", "p_two", graph.End)
 	return graph.New("nested", said).
@@ -274,7 +275,7 @@ func nested() *graph.Graph {
 
 // weather stops inside of its subgraph.
 func weather() *graph.Graph {
-	route := graph.LastValue[string]("route")
+	route := graph.Enum("route", "weather", "other")
 	city := graph.LastValue[string]("city")
 	inner := graph.New("weather_graph", messages, city).
 		Node("model_node", func(context.Context, *graph.Scope) (graph.Command, error) {
@@ -300,6 +301,42 @@ func weather() *graph.Graph {
 			}
 			return graph.To("normal_llm_node"), nil
 		}, "weather_graph", "normal_llm_node")
+}
+
+// stateSchema, zodRegistry and plainZod are asked for their schemas: of a conversation, of one beside an enumeration, and
+// of a state that has none.
+func stateSchema() *graph.Graph {
+	count := graph.LastValue[float64]("count")
+	return graph.New("state_schema_graph", messages, count).
+		Node("process", func(_ context.Context, s *graph.Scope) (graph.Command, error) {
+			n := count.Get(s) + 1
+			return graph.Update(messages.Add(item.AssistantText("", fmt.Sprintf("Response %g", n))), count.Set(n)), nil
+		}).
+		Chain(graph.Start, "process", graph.End)
+}
+
+func zodRegistry() *graph.Graph {
+	count := graph.LastValue[float64]("count")
+	status := graph.Enum("status", "idle", "processing", "done")
+	return graph.New("zod_registry_graph", messages, count, status).
+		Node("process", func(_ context.Context, s *graph.Scope) (graph.Command, error) {
+			n := count.Get(s) + 1
+			return graph.Update(messages.Add(item.AssistantText("", fmt.Sprintf("Message %g", n))), count.Set(n), status.Set("processing")), nil
+		}).
+		Chain(graph.Start, "process", graph.End)
+}
+
+func plainZod() *graph.Graph {
+	items := graph.LastValue[[]string]("items")
+	counter := graph.LastValue[float64]("counter")
+	label := graph.LastValue[string]("label")
+	return graph.New("plain_zod_graph", items, counter, label).
+		Node("process", func(_ context.Context, s *graph.Scope) (graph.Command, error) {
+			n := counter.Get(s) + 1
+			list := append(slices.Clip(items.Get(s)), fmt.Sprintf("Item %g", n))
+			return graph.Update(items.Set(list), counter.Set(n), label.Set("processed")), nil
+		}).
+		Chain(graph.Start, "process", graph.End)
 }
 
 // customError has a name of its own.
