@@ -38,6 +38,7 @@ type cli struct {
 // env is what commands see of the process; tests give them another.
 type env struct {
 	ctx    context.Context
+	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
 	config Config
@@ -47,11 +48,11 @@ func main() {
 	// The first signal asks for an orderly end; the second one kills, as ever.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(command(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // command is main without the process.
-func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c cli
 	exit := -1
 	parser, err := kong.New(&c,
@@ -75,7 +76,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	config, err := loadConfig(c.Config, c.Data)
 	if err == nil {
-		err = parsed.Run(&env{ctx: ctx, stdout: stdout, stderr: stderr, config: config})
+		err = parsed.Run(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, config: config})
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "tributary:", advice(err))

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 func invoke(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder
-	code = command(t.Context(), args, &out, &errs)
+	code = command(t.Context(), args, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -45,6 +45,51 @@ func TestChatStreamsAnAnswerWithoutKeyOrNetwork(t *testing.T) {
 	}
 	if code, out, notes := invoke(t, "--data", dir, "chat", "-q", "--thread", thread[1], "count to two"); code != 0 || out != "one\ntwo\n" || notes != "" {
 		t.Errorf("quietly in the same thread: exit %d, %q, %q", code, out, notes)
+	}
+}
+
+func TestChatAsksWhatStandardInputSays(t *testing.T) {
+	var out, notes strings.Builder
+	code := command(t.Context(), []string{"--data", t.TempDir(), "chat", "-q"}, strings.NewReader("count to\ntwo"), &out, &notes)
+	if code != 0 || out.String() != "one\ntwo\n" {
+		t.Errorf("exit %d, %q, %s", code, out.String(), notes.String())
+	}
+}
+
+func TestChatNamesWhatTheAnswerCites(t *testing.T) {
+	code, out, notes := invoke(t, "--data", t.TempDir(), "chat", "how does a reader resume?")
+	cited := regexp.MustCompile(`\[\^(\d+)\]`).FindAllStringSubmatch(out, -1)
+	if code != 0 || len(cited) == 0 {
+		t.Fatalf("exit %d, %q, %s", code, out, notes)
+	}
+	for _, c := range cited {
+		if n := strings.Count(notes, "["+c[1]+"] "); n != 1 {
+			t.Errorf("the notes name source %s %d times: %s", c[1], n, notes)
+		}
+	}
+}
+
+func TestConversationStaysInOneThread(t *testing.T) {
+	config, err := loadConfig("", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, notes strings.Builder
+	e := &env{ctx: t.Context(), stdin: strings.NewReader("count to two\ncount to three\n\nnobody hears this\n"), stdout: &out, stderr: &notes, config: config}
+	rt, err := e.open(config, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close(t.Context())
+	if err := (chatCmd{}).converse(&printer{env: e}, rt); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "one\ntwo\none\ntwo\nthree\n" {
+		t.Errorf("the answers are %q", out.String())
+	}
+	threads := regexp.MustCompile(`thread (\S+)`).FindAllStringSubmatch(notes.String(), -1)
+	if len(threads) != 2 || threads[0][1] != threads[1][1] {
+		t.Errorf("the notes are %s", notes.String())
 	}
 }
 
@@ -156,7 +201,7 @@ func serveOn(t *testing.T, dir string, args ...string) served {
 	log := &syncBuilder{}
 	code := make(chan int, 1)
 	go func() {
-		code <- command(ctx, append([]string{"--data", dir, "serve", "--addr", "127.0.0.1:0"}, args...), pw, log)
+		code <- command(ctx, append([]string{"--data", dir, "serve", "--addr", "127.0.0.1:0"}, args...), strings.NewReader(""), pw, log)
 		_ = pw.Close()
 	}()
 	line, err := bufio.NewReader(pr).ReadString('\n')
