@@ -141,6 +141,8 @@ type Finish struct {
 	Reason item.Finish
 	Raw    string // the provider's own word
 	Model  string // as the provider names the model that answered
+	// Message is the provider's own sentence about why it stopped, where it gives one.
+	Message string
 }
 
 func (Text) part()       {}

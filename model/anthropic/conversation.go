@@ -15,6 +15,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model/internal/kept"
 )
 
 // conversation gathers messages into the turns that the API wants.
@@ -24,10 +25,17 @@ type conversation struct {
 	system   []string
 	called   map[string]bool // names of tools
 	ids      map[string]bool // of calls: no two may be the same
+
+	served    map[string]bool // ids of calls of the provider's own tools that have results
+	container json.RawMessage // where the provider's code ran last
 }
+
+// containerType marks what is kept of a container.
+const containerType = "container"
 
 func (c *conversation) add(msgs []item.Message) {
 	taken := make([]bool, len(msgs)) // results that stand behind their call already
+	c.findServed(msgs)
 	for i, m := range msgs {
 		switch m.Role {
 		case item.System:
@@ -90,7 +98,7 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 		}
 	}
 	thoughts := len(blocks)
-	blocks = append(blocks, content(m.Content)...)
+	blocks = append(blocks, c.said(m.Content, i == last(msgs))...)
 	var results []sdk.ContentBlockParamUnion
 	for n, call := range m.ToolCalls {
 		id := toolID(call.CallID, i, n)
@@ -99,7 +107,11 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 		}
 		c.ids[id] = true
 		c.called[call.Name] = true
-		blocks = append(blocks, sdk.NewToolUseBlock(id, arguments(call.Arguments), call.Name))
+		use := sdk.NewToolUseBlock(id, arguments(call.Arguments), call.Name)
+		if json.Valid([]byte(call.Signature)) && kept.Type([]byte(call.Signature)) != "" {
+			use.OfToolUse.Caller = param.Override[sdk.ToolUseBlockParamCallerUnion](json.RawMessage(call.Signature))
+		}
+		blocks = append(blocks, use)
 		results = append(results, result(id, answerTo(call, msgs, i, taken)))
 	}
 	if len(blocks) == thoughts {

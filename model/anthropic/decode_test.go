@@ -137,7 +137,7 @@ func FuzzDecoder(f *testing.F) {
 					if i != len(parts)-1 {
 						t.Fatal("something follows the finish")
 					}
-				case model.Reasoning, model.Usage, model.Image:
+				case model.Reasoning, model.Usage, model.Image, model.Opaque:
 				}
 			}
 			if err != nil {

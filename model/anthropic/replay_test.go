@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/kept"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -86,6 +88,7 @@ type answered struct {
 	Reasoning []item.Reasoning
 	Calls     []item.ToolCall
 	Notes     []model.Annotation
+	Kept      []string // types
 	Usage     item.Usage
 	Finish    *model.Finish
 }
@@ -134,6 +137,12 @@ func collect(t testing.TB, m *Model, req model.Request) (answered, []model.Part,
 				t.Errorf("annotation %d–%d of a text of %d", p.Start, p.End, n)
 			}
 			a.Notes = append(a.Notes, p)
+		case model.Opaque:
+			raw, mark, ok := kept.Take(p.Raw)
+			if !ok || mark.Provider != "anthropic" || !json.Valid(raw) {
+				t.Errorf("kept without a mark: %s", p.Raw)
+			}
+			a.Kept = append(a.Kept, kept.Type(p.Raw))
 		case model.Usage:
 			a.Usage = p.Usage
 		case model.Finish:
@@ -302,6 +311,8 @@ func accumulate(srv *httptest.Server) (answered, error) {
 				in = string(b.Input)
 			}
 			a.Calls = append(a.Calls, item.ToolCall{CallID: b.ID, Name: b.Name, Arguments: in})
+		default:
+			a.Kept = append(a.Kept, b.Type)
 		}
 	}
 	a.Usage = item.Usage{

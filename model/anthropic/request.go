@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
@@ -60,7 +61,11 @@ func (m *Model) body(req model.Request) ([]byte, error) {
 		p.Metadata.UserID = sdk.String(req.User)
 	}
 	m.cache(&p)
-	p.SetExtraFields(map[string]any{"stream": true})
+	extra := map[string]any{"stream": true}
+	if id, ok := c.useContainer(m.opts.Tools, time.Now()); ok {
+		extra["container"] = id
+	}
+	p.SetExtraFields(extra)
 	body, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)

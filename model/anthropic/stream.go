@@ -3,71 +3,21 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/payload"
 )
-
-// frame has the fields of all events that matter here.
-type frame struct {
-	Type    string `json:"type"`
-	Index   int    `json:"index"`
-	Message *struct {
-		Model string `json:"model"`
-		Usage *usage `json:"usage"`
-	} `json:"message"`
-	Block *startedBlock `json:"content_block"`
-	Delta struct {
-		Type       string    `json:"type"`
-		Text       string    `json:"text"`
-		Thinking   string    `json:"thinking"`
-		Signature  string    `json:"signature"`
-		Partial    string    `json:"partial_json"`
-		Citation   *citation `json:"citation"`
-		StopReason string    `json:"stop_reason"`
-	} `json:"delta"`
-	Usage *usage `json:"usage"`
-}
-
-type startedBlock struct {
-	Type      string          `json:"type"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Text      string          `json:"text"`
-	Thinking  string          `json:"thinking"`
-	Signature string          `json:"signature"`
-	Data      string          `json:"data"`
-	Input     json.RawMessage `json:"input"`
-	Citations []citation      `json:"citations"`
-}
-
-// citation has the fields of all its kinds: of web pages, of search results that we gave, and of documents.
-type citation struct {
-	Quote    string `json:"cited_text"`
-	URL      string `json:"url"`
-	Title    string `json:"title"`
-	Source   string `json:"source"`
-	Document string `json:"document_title"`
-}
-
-type usage struct {
-	Input      int `json:"input_tokens"`
-	Output     int `json:"output_tokens"`
-	CacheRead  int `json:"cache_read_input_tokens"`
-	CacheWrite int `json:"cache_creation_input_tokens"`
-	Details    struct {
-		Thinking int `json:"thinking_tokens"`
-	} `json:"output_tokens_details"`
-}
 
 type kind int
 
 const (
-	other kind = iota // of the provider's own tools, or not known: passed over
+	other kind = iota // of the provider's own tools, or not known: kept as it is
 	text
 	thinking
 	toolUse
@@ -83,6 +33,13 @@ type block struct {
 	input  json.RawMessage
 	sign   string
 	cites  []citation
+
+	// Of other kinds: the block as it began, its input as it was streamed, and whether anything was streamed that
+	// we cannot put into it.
+	raw     []byte
+	partial []byte
+	content []byte
+	lost    bool
 }
 
 // decoder turns the events of one answer into parts.
@@ -92,9 +49,11 @@ type decoder struct {
 
 	open                 []block // in the order in which they began; nearly always one
 	texts, thoughts, use int     // how many have begun
+	begun                bool    // a block has
 	usage                usage
 	told                 item.Usage
-	model, stop          string
+	id, model, stop, why string
+	in                   payload.Reader
 	frame                frame
 	out                  []model.Part
 }
@@ -103,26 +62,27 @@ type decoder struct {
 // that preceded it.
 func (d *decoder) decode(name string, data []byte) ([]model.Part, error) {
 	d.out = d.out[:0]
-	d.frame = frame{}
 	f := &d.frame
-	if err := json.Unmarshal(data, f); err != nil {
-		// A field of an unexpected type belongs to something new; whatever else the event says was read.
-		var odd *json.UnmarshalTypeError
-		if !errors.As(err, &odd) || odd.Field == "" {
-			return nil, d.fault.Broken("an event of the answer is not valid JSON", err)
-		}
+	d.in.Reset(data)
+	isObject := d.in.Kind() == '{'
+	f.read(&d.in)
+	if err := d.in.End(); err != nil || !isObject {
+		return nil, d.fault.Broken("an event of the answer is not valid JSON", err)
 	}
 	if f.Type == "" {
 		f.Type = name
 	}
 	switch f.Type {
 	case "message_start":
-		if f.Message != nil {
-			d.model = f.Message.Model
-			d.count(f.Message.Usage)
+		if d.begun && f.ID != d.id {
+			return nil, d.fault.Broken("another answer began in the middle of this one", nil)
 		}
+		d.id, d.model = f.ID, f.Model
+		d.count(f.Usage)
 	case "content_block_start":
-		d.start(f)
+		if f.Block != nil {
+			d.start(f)
+		}
 	case "content_block_delta":
 		d.delta(f)
 	case "content_block_stop":
@@ -131,9 +91,7 @@ func (d *decoder) decode(name string, data []byte) ([]model.Part, error) {
 			d.open = slices.Delete(d.open, i, i+1)
 		}
 	case "message_delta":
-		if f.Delta.StopReason != "" {
-			d.stop = f.Delta.StopReason
-		}
+		d.over(&f.Delta)
 		d.count(f.Usage)
 	case "message_stop":
 		for _, b := range d.open {
@@ -141,11 +99,32 @@ func (d *decoder) decode(name string, data []byte) ([]model.Part, error) {
 		}
 		d.open = nil
 		d.finished = true
-		d.out = append(d.out, model.Finish{Reason: finish(d.stop), Raw: d.stop, Model: d.model})
-	case "error":
-		return nil, d.fault.Payload(data)
+		d.out = append(d.out, model.Finish{Reason: finish(d.stop), Raw: d.stop, Model: d.model, Message: d.why})
+	default:
+		if f.Type == "error" || f.Error != nil {
+			return nil, d.fault.Payload(data)
+		}
 	}
 	return d.out, nil
+}
+
+// over takes what is said of the message as a whole.
+func (d *decoder) over(v *delta) {
+	if v.Stop != "" {
+		d.stop = v.Stop
+	}
+	if v.Why != "" {
+		d.why = v.Why
+	}
+	if v.Container != nil { // where code ran: the conversation goes on in the same place
+		d.keep(v.Container, containerType)
+	}
+}
+
+func (d *decoder) keep(raw []byte, typ string) {
+	if whole := kept.Put(raw, typ, kept.Mark{Provider: d.fault.Provider}); whole != nil {
+		d.out = append(d.out, model.Opaque{Raw: whole})
+	}
 }
 
 func (d *decoder) find(index int) int {
@@ -157,6 +136,7 @@ func (d *decoder) begin(index int, k kind) *block {
 		d.end(d.open[i])
 		d.open = slices.Delete(d.open, i, i+1)
 	}
+	d.begun = true
 	b := block{index: index, kind: k}
 	switch k {
 	case text:
@@ -175,10 +155,7 @@ func (d *decoder) begin(index int, k kind) *block {
 }
 
 func (d *decoder) start(f *frame) {
-	s := f.Block
-	if s == nil {
-		return
-	}
+	s := readBlock(f.Block)
 	switch s.Type {
 	case "text":
 		b := d.begin(f.Index, text)
@@ -187,7 +164,7 @@ func (d *decoder) start(f *frame) {
 	case "thinking":
 		b := d.begin(f.Index, thinking)
 		b.sign = s.Signature
-		d.think(b, s.Thinking)
+		d.think(b, s.Text)
 	case "redacted_thinking":
 		b := d.begin(f.Index, thinking)
 		if s.Data != "" {
@@ -196,41 +173,66 @@ func (d *decoder) start(f *frame) {
 	case "tool_use":
 		b := d.begin(f.Index, toolUse)
 		b.input = s.Input
-		d.out = append(d.out, model.ToolCall{Index: b.number, ID: s.ID, Name: s.Name})
+		d.out = append(d.out, model.ToolCall{Index: b.number, ID: s.ID, Name: s.Name, Signature: caller(s.Caller)})
 	default:
-		d.begin(f.Index, other)
+		b := d.begin(f.Index, other)
+		b.raw = bytes.Clone(f.Block)
 	}
 }
 
-// deltaKinds are the deltas that tell what block they belong to, for servers that do not announce it.
-var deltaKinds = map[string]kind{"text_delta": text, "thinking_delta": thinking, "signature_delta": thinking}
+// caller is who made a call, where it was not the model itself but code that it wrote: the API wants to be told again.
+func caller(raw []byte) string {
+	if typ := kept.Type(raw); typ == "" || typ == "direct" {
+		return ""
+	}
+	return string(raw)
+}
+
+// kindOf tells what block a delta belongs to, for servers that do not announce it.
+func kindOf(delta []byte) kind {
+	switch string(delta) {
+	case "text_delta":
+		return text
+	case "thinking_delta", "signature_delta":
+		return thinking
+	}
+	return other
+}
 
 func (d *decoder) delta(f *frame) {
 	var b *block
 	if i := d.find(f.Index); i >= 0 {
 		b = &d.open[i]
-	} else if k, ok := deltaKinds[f.Delta.Type]; ok {
+	} else if k := kindOf(f.Delta.Type); k != other {
 		b = d.begin(f.Index, k)
 	} else {
 		return
 	}
-	switch f.Delta.Type {
+	switch string(f.Delta.Type) {
 	case "text_delta":
 		d.text(b, f.Delta.Text)
 	case "thinking_delta":
-		d.think(b, f.Delta.Thinking)
+		d.think(b, f.Delta.Text)
 	case "signature_delta":
-		b.sign += f.Delta.Signature
+		b.sign += f.Delta.Text
 	case "input_json_delta":
-		if b.kind == toolUse && f.Delta.Partial != "" {
+		switch {
+		case b.kind == toolUse && f.Delta.Text != "":
 			b.args = true
-			d.out = append(d.out, model.ToolCall{Index: b.number, Arguments: f.Delta.Partial})
+			d.out = append(d.out, model.ToolCall{Index: b.number, Arguments: f.Delta.Text})
+		case b.kind == other:
+			b.partial = append(b.partial, f.Delta.Text...)
 		}
+		return
 	case "citations_delta":
-		if f.Delta.Citation != nil {
-			b.cites = append(b.cites, *f.Delta.Citation)
+		if f.Delta.Citation.said {
+			b.cites = append(b.cites, f.Delta.Citation)
 		}
+	case "compaction_delta":
+		b.content = bytes.Clone(f.Delta.Content)
+		return
 	}
+	b.lost = true
 }
 
 func (d *decoder) text(b *block, s string) {
@@ -272,38 +274,52 @@ func (d *decoder) end(b block) {
 		}
 		d.out = append(d.out, model.ToolCall{Index: b.number, Arguments: string(input)})
 	case other:
+		if raw, ok := b.whole(); ok {
+			d.keep(raw, "")
+		}
 	}
 }
 
-func (c citation) annotation(runes int) item.Annotation {
-	a := item.Annotation{Type: item.URLCitation, End: runes, URL: c.URL, Title: c.Title, Quote: c.Quote}
-	if a.URL == "" {
-		a.URL = c.Source
+// whole puts a block of the provider's own together again. It is not ok if part of it is missing: half a block would
+// be refused on the next turn.
+func (b *block) whole() ([]byte, bool) {
+	if b.lost || kept.Type(b.raw) == "" {
+		return nil, false
 	}
-	if a.Title == "" {
-		a.Title = c.Document
+	set := func(name string, value []byte) bool {
+		var fields map[string]json.RawMessage
+		if len(value) == 0 {
+			return true
+		}
+		if !json.Valid(value) || json.Unmarshal(b.raw, &fields) != nil {
+			return false
+		}
+		fields[name] = value
+		whole, err := json.Marshal(fields)
+		b.raw = whole
+		return err == nil
 	}
-	return a
+	return b.raw, set("input", b.partial) && set("content", b.content)
 }
 
-// count takes what the provider says of the cost so far. Its numbers are totals that can only rise, and
-// one that is left out, or given as zero, says nothing.
-func (d *decoder) count(u *usage) {
-	if u == nil {
-		return
-	}
+// count takes what the provider says of the cost so far. Its numbers are totals, and one that is left out, or given as
+// zero, says nothing.
+func (d *decoder) count(u usage) {
 	t := &d.usage
-	t.Input = max(t.Input, u.Input)
-	t.Output = max(t.Output, u.Output)
-	t.CacheRead = max(t.CacheRead, u.CacheRead)
-	t.CacheWrite = max(t.CacheWrite, u.CacheWrite)
-	t.Details.Thinking = max(t.Details.Thinking, u.Details.Thinking)
+	for _, n := range []struct {
+		total *int
+		said  int
+	}{{&t.input, u.input}, {&t.output, u.output}, {&t.fromCache, u.fromCache}, {&t.toCache, u.toCache}, {&t.thinking, u.thinking}} {
+		if n.said > 0 {
+			*n.total = n.said
+		}
+	}
 	sum := item.Usage{
-		InputTokens:      t.Input + t.CacheRead + t.CacheWrite,
-		OutputTokens:     t.Output,
-		CachedTokens:     t.CacheRead,
-		CacheWriteTokens: t.CacheWrite,
-		ReasoningTokens:  t.Details.Thinking,
+		InputTokens:      t.input + t.fromCache + t.toCache,
+		OutputTokens:     t.output,
+		CachedTokens:     t.fromCache,
+		CacheWriteTokens: t.toCache,
+		ReasoningTokens:  t.thinking,
 	}
 	if sum != d.told {
 		d.told = sum
@@ -312,8 +328,8 @@ func (d *decoder) count(u *usage) {
 }
 
 func finish(stop string) item.Finish {
-	switch stop {
-	case "end_turn", "stop_sequence":
+	switch strings.ToLower(stop) {
+	case "end_turn", "stop_sequence", "stop":
 		return item.FinishStop
 	case "tool_use":
 		return item.FinishToolCalls
@@ -321,6 +337,8 @@ func finish(stop string) item.Finish {
 		return item.FinishLength
 	case "refusal":
 		return item.FinishRefusal
+	case "content_filter", "sensitive": // of servers that only speak like Anthropic
+		return item.FinishFilter
 	}
 	return item.FinishOther // pause_turn, and what is not known yet
 }

@@ -26,6 +26,7 @@ type Chat struct {
 	calls    calls
 
 	usage   item.Usage
+	counted bool // a payload without choices said what the answer cost
 	refused bool
 	finish  string
 }
@@ -48,6 +49,9 @@ var doneMark = []byte("[DONE]")
 // Event reads one payload; see [Decoder].
 func (d *Chat) Event(name string, data []byte, emit func(model.Part) bool) (bool, error) {
 	if bytes.Equal(bytes.TrimSpace(data), doneMark) {
+		if d.finish == "" && d.counted { // Snowflake never says why, but only a finished answer is counted
+			d.finish = "stop"
+		}
 		return true, d.End(nil, emit)
 	}
 	d.in.Reset(data)
@@ -92,6 +96,7 @@ func (d *Chat) read(data []byte, emit func(model.Part) bool) (bool, error) {
 	d.ollama(k)
 	if k.Usage.said {
 		d.count(k.Usage.usage())
+		d.counted = len(k.Choices) == 0
 	}
 	// OpenRouter may follow up a finish ("length") with an error that says the same ("token limit reached").
 	// The answer is complete all the same.
