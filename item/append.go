@@ -25,7 +25,7 @@ func Append(dst []byte, it Item) ([]byte, error) {
 	case ToolResult:
 		o.Member("value", it.append)
 	case Message:
-		o.Member("value", it.append)
+		o.Member("value", it.AppendJSON)
 	}
 	return o.End()
 }
@@ -108,9 +108,4 @@ func optList[T any](o *jsonline.Object, name string, values []T, element func(T,
 	if len(values) > 0 {
 		jsonline.List(o, name, values, element)
 	}
-}
-
-func (m Message) append(dst []byte) ([]byte, error) {
-	raw, err := m.MarshalJSON()
-	return append(dst, raw...), err
 }

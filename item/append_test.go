@@ -47,6 +47,19 @@ func TestHandWrittenFormIsTheOneThatTagsTell(t *testing.T) {
 	})
 }
 
+func TestMessageIsWrittenAsItsWireFormIsTagged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := eventtest.Message(t)
+		want, err := item.ByTags(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := m.AppendJSON([]byte("kept")); err != nil || string(got) != "kept"+string(want) {
+			t.Fatalf("got  %s and error %v\nwant kept%s", got, err, want)
+		}
+	})
+}
+
 // Blocks that are there and empty are shown to nobody; blocks that are not there are the content.
 func TestEmptyListOfBlocksIsKeptApartFromNone(t *testing.T) {
 	for want, r := range map[string]item.ToolResult{

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // wirePart is an element of a message's content in LangChain's and OpenAI's form.
@@ -20,42 +22,52 @@ type wirePart struct {
 	Notes    []Annotation    `json:"annotations,omitempty"`
 }
 
-func marshalContent(blocks []Block, parts bool) (json.RawMessage, error) {
-	if !parts && (len(blocks) == 0 || len(blocks) == 1 && plainText(blocks[0])) {
-		return marshal(JoinText(blocks))
+// appendContent writes a list of parts, or a string where the content is no more than that.
+func (m Message) appendContent(dst []byte) ([]byte, error) {
+	if !m.Parts && (len(m.Content) == 0 || len(m.Content) == 1 && plainText(m.Content[0])) {
+		return jsonline.AppendString(dst, JoinText(m.Content)), nil
 	}
-	out := make([]json.RawMessage, 0, len(blocks))
-	for _, b := range blocks {
-		raw, err := marshalPart(b)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, raw)
+	if len(m.Content) == 0 {
+		return append(dst, "[]"...), nil
 	}
-	return marshal(out)
+	return jsonline.AppendList(dst, m.Content, Block.appendPart)
 }
 
 func plainText(b Block) bool {
 	return b.Type == TextBlock && b.Ref == 0 && len(b.Annotations) == 0 && b.Foreign == nil
 }
 
-func marshalPart(b Block) (json.RawMessage, error) {
+// appendPart writes an element of a message's content in LangChain's and OpenAI's form.
+func (b Block) appendPart(dst []byte) ([]byte, error) {
 	if b.Foreign != nil {
-		return b.Foreign, nil
+		return jsonline.AppendRaw(dst, b.Foreign)
 	}
+	o := jsonline.Begin(dst)
 	switch b.Type {
 	case ImageBlock:
-		url, err := marshal(map[string]string{"url": b.URL})
-		if err != nil {
-			return nil, err
-		}
-		return marshal(wirePart{Type: "image_url", ImageURL: url, MIME: b.MIME, Ref: b.Ref})
+		o.String("type", "image_url")
+		o.Member("image_url", func(dst []byte) ([]byte, error) {
+			url := jsonline.Begin(dst)
+			url.String("url", b.URL)
+			return url.End()
+		})
+		o.OptString("mime_type", b.MIME)
 	case FileBlock:
-		return marshal(wirePart{Type: "file", URL: b.URL, MIME: b.MIME, Name: b.Name, Ref: b.Ref})
+		o.String("type", "file")
+		o.OptString("url", b.URL)
+		o.OptString("mime_type", b.MIME)
+		o.OptString("filename", b.Name)
 	case TextBlock:
-		return marshal(wirePart{Type: "text", Text: b.Text, Ref: b.Ref, Notes: b.Annotations})
+		o.String("type", "text")
+		o.String("text", b.Text)
+	default:
+		return dst, fmt.Errorf("block of unknown type %q", b.Type)
 	}
-	return nil, fmt.Errorf("block of unknown type %q", b.Type)
+	o.OptInt("ref", int64(b.Ref))
+	if b.Type == TextBlock {
+		optList(&o, "annotations", b.Annotations, Annotation.append)
+	}
+	return o.End()
 }
 
 func unmarshalContent(raw json.RawMessage) (blocks []Block, parts bool, err error) {
@@ -65,6 +77,9 @@ func unmarshalContent(raw json.RawMessage) (blocks []Block, parts bool, err erro
 	}
 	switch raw[0] {
 	case '"':
+		if s, ok := jsonline.Text(raw); ok {
+			return Text(s), false, nil
+		}
 		var s string
 		if err := json.Unmarshal(raw, &s); err != nil {
 			return nil, false, err
@@ -110,7 +125,7 @@ func unmarshalPart(raw json.RawMessage) (Block, error) {
 	if p.Type == "text" && b.Type != TextBlock {
 		return Block{}, errors.New("message: a text part needs a text")
 	}
-	if ours, err := marshalPart(b); err != nil || !sameJSON(ours, raw) {
+	if ours, err := b.appendPart(nil); err != nil || !sameJSON(ours, raw) {
 		b.Foreign = compact(raw)
 		b.Annotations = nil // another program's annotations count differently
 	}

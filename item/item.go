@@ -13,8 +13,11 @@
 package item
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // Status says how far an item has come.
@@ -115,9 +118,12 @@ type tagged struct {
 
 // Unmarshal decodes what [Append] wrote.
 func Unmarshal(data []byte) (Item, error) {
-	var t tagged
-	if err := json.Unmarshal(data, &t); err != nil {
-		return nil, err
+	t, ok := scanTagged(data)
+	if !ok {
+		t = tagged{}
+		if err := json.Unmarshal(data, &t); err != nil {
+			return nil, err
+		}
 	}
 	switch t.Type {
 	case TypeReasoning:
@@ -127,11 +133,35 @@ func Unmarshal(data []byte) (Item, error) {
 	case TypeToolResult:
 		return decode[ToolResult](t.Value)
 	case TypeMessage:
-		return decode[Message](t.Value)
+		var m Message
+		err := m.UnmarshalJSON(t.Value)
+		return m, err
 	case "":
 		return nil, errors.New("an item needs a type")
 	}
 	return nil, &UnknownTypeError{Type: t.Type}
+}
+
+// scanTagged finds the type and the value in the form in which [Append] writes them, without copying either.
+func scanTagged(data []byte) (t tagged, ok bool) {
+	rest, ok := bytes.CutPrefix(data, []byte(`{"type":`))
+	if !ok {
+		return t, false
+	}
+	end, ok := jsonline.Skip(rest, 0)
+	if !ok {
+		return t, false
+	}
+	name, ok := jsonline.Text(rest[:end])
+	if !ok {
+		return t, false
+	}
+	value, ok := bytes.CutPrefix(rest[end:], []byte(`,"value":`))
+	if !ok {
+		return t, false
+	}
+	end, ok = jsonline.Skip(value, 0)
+	return tagged{Type(name), value[:end]}, ok && string(value[end:]) == "}"
 }
 
 func decode[T Item](data []byte) (Item, error) {

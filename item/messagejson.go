@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
-// wire is the JSON object. Field order is the order in which keys are written.
+// wire is the JSON object, for reading. Its tags tell in what order and when keys are written too, by hand: see append.
 type wire struct {
 	Content   json.RawMessage   `json:"content"`
 	ID        string            `json:"id,omitempty"`
@@ -59,115 +60,6 @@ type wireInvalidCall struct {
 }
 
 var emptyObject = json.RawMessage("{}")
-
-// MarshalJSON writes the LangChain form.
-func (m Message) MarshalJSON() ([]byte, error) {
-	w := wire{
-		ID: m.ID, Name: m.Name, CallID: m.CallID, Artifact: m.Artifact, Reasoning: m.Reasoning, Blocks: m.Blocks,
-		Type: langchainType(m.Role),
-	}
-	var err error
-	if w.Content, err = marshalContent(m.Content, m.Parts); err != nil {
-		return nil, err
-	}
-	if m.Role == Assistant {
-		w.ToolCalls, w.Invalid = []wireCall{}, []wireInvalidCall{}
-	}
-	for i, c := range m.ToolCalls {
-		if args, ok := argumentsObject(c.Arguments); ok {
-			w.ToolCalls = append(w.ToolCalls, wireCall{
-				Name: c.Name, Args: args, ID: c.CallID, Type: "tool_call", Item: c.ID, Signature: c.Signature,
-			})
-		} else {
-			w.Invalid = append(w.Invalid, wireInvalidCall{
-				Name: c.Name, Args: c.Arguments, ID: c.CallID, Error: "the arguments are not a JSON object",
-				Type: "invalid_tool_call", Item: c.ID, Signature: c.Signature, At: &i,
-			})
-		}
-	}
-	if m.Role == Tool {
-		w.Status = "success"
-		if m.Failed {
-			w.Status = "error"
-		}
-	}
-	if m.Usage != nil {
-		w.Usage = usageToWire(*m.Usage)
-	}
-	if w.Kwargs, err = withKwargs(m); err != nil {
-		return nil, err
-	}
-	if w.Metadata, err = withMetadata(m); err != nil {
-		return nil, err
-	}
-	return marshal(w)
-}
-
-// withKwargs adds reasoning text under the key that chat front ends show it from.
-func withKwargs(m Message) (json.RawMessage, error) {
-	var b strings.Builder
-	for _, r := range m.Reasoning {
-		b.WriteString(JoinText(r.Summary))
-	}
-	if b.Len() == 0 {
-		return orEmpty(m.Kwargs), nil
-	}
-	return setKeys(m.Kwargs, map[string]string{"reasoning_content": b.String()})
-}
-
-func withMetadata(m Message) (json.RawMessage, error) {
-	set := map[string]string{}
-	if m.Finish != "" {
-		set["finish_reason"] = string(m.Finish)
-	}
-	if m.Model != "" {
-		set["model_name"] = m.Model
-	}
-	if len(set) == 0 {
-		return orEmpty(m.Metadata), nil
-	}
-	return setKeys(m.Metadata, set)
-}
-
-func orEmpty(obj json.RawMessage) json.RawMessage {
-	if len(obj) == 0 {
-		return emptyObject
-	}
-	return obj
-}
-
-func setKeys(obj json.RawMessage, set map[string]string) (json.RawMessage, error) {
-	if len(obj) == 0 {
-		return marshal(set)
-	}
-	var have map[string]json.RawMessage
-	if err := json.Unmarshal(obj, &have); err != nil {
-		return nil, err
-	}
-	if have == nil { // null
-		return marshal(set)
-	}
-	for k, v := range set {
-		b, err := marshal(v)
-		if err != nil {
-			return nil, err
-		}
-		have[k] = b
-	}
-	return marshal(have)
-}
-
-// argumentsObject returns the arguments as the JSON object they should be, or says that they are none.
-func argumentsObject(s string) (json.RawMessage, bool) {
-	t := strings.TrimLeft(s, " \t\r\n")
-	if t == "" {
-		return emptyObject, true
-	}
-	if t[0] != '{' || !json.Valid([]byte(s)) {
-		return nil, false
-	}
-	return json.RawMessage(s), true
-}
 
 // UnmarshalJSON reads any of the forms named at [Message]. Bytes that are not UTF-8 become U+FFFD, also in
 // what is kept without being understood: nothing downstream has to expect them.
@@ -227,10 +119,74 @@ func readWire(data []byte) (w wire, err error) {
 			return w, nil
 		}
 	}
+	if w, ok := scanWire(data); ok {
+		return w, nil
+	}
 	if err := json.Unmarshal(data, &w); err != nil {
 		return w, fmt.Errorf("message: %w", err)
 	}
 	return w, nil
+}
+
+// scanWire reads a message object in about the form in which we write it, without encoding/json for its texts. On
+// anything that it is not sure of it reports false. What it returns holds parts of data.
+func scanWire(data []byte) (w wire, ok bool) {
+	if end, ok := jsonline.Skip(data, 0); !ok || end != len(data) || data[0] != '{' {
+		return wire{}, false
+	}
+	seen := map[string]bool{} // of a key that comes twice encoding/json makes more than this could
+	for key, value := range jsonline.Members(data) {
+		if seen[string(key)] || !w.take(string(key), value) {
+			return wire{}, false
+		}
+		seen[string(key)] = true
+	}
+	return w, true
+}
+
+// take reads one member, and reports whether it knew what to make of it.
+func (w *wire) take(key string, value []byte) (ok bool) {
+	switch key {
+	case "content":
+		w.Content = value
+	case "artifact":
+		w.Artifact = value
+	case "additional_kwargs":
+		w.Kwargs = value
+	case "response_metadata":
+		w.Metadata = value
+	case "id":
+		w.ID, ok = jsonline.Text(value)
+		return ok
+	case "name":
+		w.Name, ok = jsonline.Text(value)
+		return ok
+	case "tool_call_id":
+		w.CallID, ok = jsonline.Text(value)
+		return ok
+	case "status":
+		w.Status, ok = jsonline.Text(value)
+		return ok
+	case "type":
+		w.Type, ok = jsonline.Text(value)
+		return ok
+	case "role":
+		w.Role, ok = jsonline.Text(value)
+		return ok
+	case "tool_calls":
+		return json.Unmarshal(value, &w.ToolCalls) == nil
+	case "invalid_tool_calls":
+		return json.Unmarshal(value, &w.Invalid) == nil
+	case "usage_metadata":
+		return json.Unmarshal(value, &w.Usage) == nil
+	case "reasoning":
+		return json.Unmarshal(value, &w.Reasoning) == nil
+	case "blocks":
+		return json.Unmarshal(value, &w.Blocks) == nil
+	default: // perhaps a key of ours in other letters
+		return false
+	}
+	return true
 }
 
 // role says who speaks. Some types leave that to the role beside them.

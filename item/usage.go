@@ -1,5 +1,7 @@
 package item
 
+import "github.com/tributary-ai/tributary/internal/jsonline"
+
 // Usage is what one or several model calls consumed. Cached and reasoning tokens are included in the
 // input and output counts.
 type Usage struct {
@@ -49,17 +51,6 @@ type wireOutDetails struct {
 	Reasoning int `json:"reasoning,omitempty"`
 }
 
-func usageToWire(u Usage) *wireUsage {
-	w := &wireUsage{Input: u.InputTokens, Output: u.OutputTokens, Total: u.Total(), Cost: u.CostMicros}
-	if u.CachedTokens != 0 || u.CacheWriteTokens != 0 {
-		w.In = &wireInDetails{u.CachedTokens, u.CacheWriteTokens}
-	}
-	if u.ReasoningTokens != 0 {
-		w.Out = &wireOutDetails{u.ReasoningTokens}
-	}
-	return w
-}
-
 func (w *wireUsage) usage() Usage {
 	u := Usage{InputTokens: w.Input, OutputTokens: w.Output, CostMicros: w.Cost}
 	if w.In != nil {
@@ -72,4 +63,29 @@ func (w *wireUsage) usage() Usage {
 }
 
 // UsageJSON is the usage object of LangChain's messages.
-func UsageJSON(u Usage) ([]byte, error) { return marshal(usageToWire(u)) }
+func UsageJSON(u Usage) ([]byte, error) { return u.appendWire(nil) }
+
+// appendWire writes that object; the tags of wireUsage tell the same form.
+func (u Usage) appendWire(dst []byte) ([]byte, error) {
+	o := jsonline.Begin(dst)
+	o.Int("input_tokens", int64(u.InputTokens))
+	o.Int("output_tokens", int64(u.OutputTokens))
+	o.Int("total_tokens", int64(u.Total()))
+	if u.CachedTokens != 0 || u.CacheWriteTokens != 0 {
+		o.Member("input_token_details", func(dst []byte) ([]byte, error) {
+			in := jsonline.Begin(dst)
+			in.OptInt("cache_read", int64(u.CachedTokens))
+			in.OptInt("cache_creation", int64(u.CacheWriteTokens))
+			return in.End()
+		})
+	}
+	if u.ReasoningTokens != 0 {
+		o.Member("output_token_details", func(dst []byte) ([]byte, error) {
+			out := jsonline.Begin(dst)
+			out.Int("reasoning", int64(u.ReasoningTokens))
+			return out.End()
+		})
+	}
+	o.OptInt("cost_micros", u.CostMicros)
+	return o.End()
+}
