@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model/internal/kept"
 )
 
 // content is one turn.
@@ -123,7 +124,7 @@ func (c *conversation) turn(role string, add ...sentPart) {
 
 // assistant adds the answer at i, and right behind it the results of its calls.
 func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, taken []bool) {
-	said := parts(m.Content)
+	said := c.said(m.Content)
 	if len(said)+len(m.ToolCalls) == 0 {
 		return
 	}
@@ -155,6 +156,29 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 		c.sealed = true
 		c.turn(byUser, shown...)
 	}
+}
+
+// said is the content of an answer, with what this provider is to get back of it and without what others keep.
+func (c *conversation) said(blocks []item.Block) []sentPart {
+	var out []sentPart
+	for _, b := range blocks {
+		raw, mark, marked := kept.Take(b.Foreign)
+		switch {
+		case !marked:
+			out = append(out, parts([]item.Block{b})...)
+		case mark.Provider != c.provider:
+		case kept.Type(b.Foreign) == signatureType:
+			var s struct {
+				Signature string `json:"thoughtSignature"`
+			}
+			if n := len(out); n > 0 && out[n-1].Inline != nil && json.Unmarshal(raw, &s) == nil {
+				out[n-1].Signature = s.Signature
+			}
+		default:
+			out = append(out, sentPart{Raw: raw})
+		}
+	}
+	return out
 }
 
 // answerTo finds the result of a call among the messages after it, before the model speaks again. Results

@@ -16,12 +16,13 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/eventstream"
 )
 
 // decoded decodes payloads as one answer.
 func decoded(t *testing.T, payloads ...string) []model.Part {
 	t.Helper()
-	var d decoder
+	d := decoder{fault: eventstream.Fault{Provider: "g"}}
 	var all []model.Part
 	for _, p := range payloads {
 		parts, err := d.decode([]byte(p))
@@ -74,7 +75,7 @@ func TestPartsAreGatheredIntoBlocks(t *testing.T) {
 				model.Usage{Usage: item.Usage{InputTokens: 2, CachedTokens: 1}}, end}},
 		"kinds of parts and fields that nobody has heard of": {
 			[]string{`{"candidates":[{"index":0,"content":{"parts":[{"executableCode":{"code":"1"}},{"text":"a","mood":{}}]},"safetyRatings":"none"},{"index":1,"content":{"parts":[{"text":"other"}]}}],"modelVersion":{"x":1}}`, stop},
-			[]model.Part{model.Text{Text: "a"}, end}},
+			[]model.Part{model.Opaque{Raw: json.RawMessage(`{"type":"executableCode","executableCode":{"code":"1"},"tributary":{"provider":"g","typed":true}}`)}, model.Text{Text: "a"}, end}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := decoded(t, c.in...); !reflect.DeepEqual(got, c.want) {

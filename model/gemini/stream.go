@@ -3,86 +3,13 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/payload"
 )
-
-// chunk has the fields of a GenerateContentResponse that matter here.
-type chunk struct {
-	Candidates [1]candidate `json:"candidates"` // no more are asked for; JSON drops what does not fit
-	Usage      usage        `json:"usageMetadata"`
-	Model      steady       `json:"modelVersion"`
-	Feedback   struct {
-		Reason  string `json:"blockReason"`
-		Message string `json:"blockReasonMessage"`
-	} `json:"promptFeedback"`
-	Error json.RawMessage `json:"error"`
-}
-
-type candidate struct {
-	Content struct {
-		Parts []part `json:"parts"`
-	} `json:"content"`
-	Finish    string    `json:"finishReason"`
-	Message   string    `json:"finishMessage"`
-	Grounding grounding `json:"groundingMetadata"`
-}
-
-type part struct {
-	Text      string        `json:"text"`
-	Thought   bool          `json:"thought"`
-	Signature string        `json:"thoughtSignature"`
-	Call      *functionCall `json:"functionCall"`
-	Inline    *struct {
-		MIME string `json:"mimeType"`
-		Data string `json:"data"`
-	} `json:"inlineData"`
-}
-
-type functionCall struct {
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Args      json.RawMessage `json:"args"`
-	Partial   []partialArg    `json:"partialArgs"`
-	Continues bool            `json:"willContinue"`
-}
-
-type usage struct {
-	Prompt     count `json:"promptTokenCount"`
-	ToolPrompt count `json:"toolUsePromptTokenCount"`
-	Candidates count `json:"candidatesTokenCount"`
-	Thoughts   count `json:"thoughtsTokenCount"`
-	Cached     count `json:"cachedContentTokenCount"`
-}
-
-// count is a number of tokens. Package json makes a string of every number before it reads it, and every
-// chunk has half a dozen of them.
-type count int
-
-func (c *count) UnmarshalJSON(b []byte) error {
-	n := 0
-	for _, digit := range b {
-		if digit < '0' || digit > '9' || n > 1<<40 {
-			return nil // nothing that could be a number of tokens
-		}
-		n = 10*n + int(digit-'0')
-	}
-	*c = count(n)
-	return nil
-}
-
-// steady is a string that hardly ever changes from chunk to chunk, and is only made when it does.
-type steady string
-
-func (s *steady) UnmarshalJSON(b []byte) error {
-	if len(b) >= 2 && b[0] == '"' && string(b[1:len(b)-1]) != string(*s) {
-		return json.Unmarshal(b, (*string)(s))
-	}
-	return nil
-}
 
 type kind int
 
@@ -92,6 +19,7 @@ const (
 	answer
 	call
 	picture
+	other
 )
 
 // decoder turns the chunks of one answer into parts.
@@ -110,6 +38,8 @@ type decoder struct {
 	notes  notebook // of grounding
 
 	told  item.Usage
+	why   string // the provider's sentence about the finish
+	in    payload.Reader
 	chunk chunk
 	out   []model.Part
 }
@@ -125,39 +55,29 @@ type text struct {
 func (d *decoder) decode(data []byte) ([]model.Part, error) {
 	d.out = d.out[:0]
 	c := &d.chunk
-	c.reset()
-	if err := json.Unmarshal(data, c); err != nil {
-		// A field of an unexpected type belongs to something new; whatever else the chunk says was read.
-		var odd *json.UnmarshalTypeError
-		if !errors.As(err, &odd) || odd.Field == "" {
-			return nil, d.fault.Broken("a chunk of the answer is not valid JSON", err)
-		}
+	d.in.Reset(data)
+	isObject := d.in.Kind() == '{'
+	c.read(&d.in)
+	if err := d.in.End(); err != nil || !isObject {
+		return nil, d.fault.Broken("a chunk of the answer is not valid JSON", err)
 	}
 	if c.Error != nil {
 		return nil, d.fault.Payload(data)
 	}
-	if err := d.candidate(&c.Candidates[0]); err != nil {
+	if err := d.candidate(c); err != nil {
 		return d.out, err
 	}
 	d.count(c.Usage)
-	if f := c.Feedback; f.Reason != "" {
-		e := d.fault.Broken("the prompt was blocked: "+join(f.Reason, f.Message), nil)
+	if c.Blocked != "" && c.Blocked != "BLOCK_REASON_UNSPECIFIED" {
+		e := d.fault.Broken("the prompt was blocked: "+join(c.Blocked, c.BlockedWhy), nil)
 		e.Class = model.Refused
 		return d.out, e
 	}
 	switch d.stop {
-	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS":
-		return d.out, d.fault.Broken("the model called a tool wrongly: "+join(d.stop, c.Candidates[0].Message), nil)
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE":
+		return d.out, d.fault.Broken("the model called a tool wrongly: "+join(d.stop, d.why), nil)
 	}
 	return d.out, nil
-}
-
-// reset makes a chunk ready for the next payload. It keeps the model's name, and the room for parts.
-func (c *chunk) reset() {
-	parts := c.Candidates[0].Content.Parts
-	clear(parts[:cap(parts)]) // package json leaves in an element what the payload does not mention
-	*c = chunk{Model: c.Model}
-	c.Candidates[0].Content.Parts = parts[:0]
 }
 
 func join(code, message string) string {
@@ -167,18 +87,21 @@ func join(code, message string) string {
 	return code + ", " + message
 }
 
-func (d *decoder) candidate(c *candidate) error {
-	for i := range c.Content.Parts {
-		if err := d.part(&c.Content.Parts[i]); err != nil {
+func (d *decoder) candidate(c *chunk) error {
+	for i := range c.Parts {
+		if err := d.part(&c.Parts[i]); err != nil {
 			return d.fault.Broken(err.Error(), err)
 		}
 	}
-	if len(c.Grounding.Chunks)+len(c.Grounding.Supports) > 0 {
+	if c.Grounding.says() {
 		d.notes.add(c.Grounding)
 		d.annotate()
 	}
 	if c.Finish != "" && c.Finish != "FINISH_REASON_UNSPECIFIED" {
 		d.stop = c.Finish
+	}
+	if c.Message != "" {
+		d.why = c.Message
 	}
 	return nil
 }
@@ -187,11 +110,15 @@ func (d *decoder) part(p *part) error {
 	switch {
 	case p.Call != nil:
 		return d.call(p.Call, p.Signature)
-	case p.Inline != nil:
+	case p.Inline:
 		if !p.Thought {
 			d.begin(picture)
-			d.out = append(d.out, model.Image{Block: d.blocks, URL: "data:" + p.Inline.MIME + ";base64," + p.Inline.Data, MIME: p.Inline.MIME})
+			d.out = append(d.out, model.Image{Block: d.blocks, URL: p.url(), MIME: p.MIME})
 			d.blocks++
+			if p.Signature != "" { // which belongs to this picture and to nothing else
+				d.keep(signed(p.Signature), signatureType)
+			}
+			return nil
 		}
 	case p.Text != "" && p.Thought:
 		if d.begin(thought) {
@@ -209,11 +136,33 @@ func (d *decoder) part(p *part) error {
 		t := d.texts[len(d.texts)-1]
 		t.bytes = append(t.bytes, p.Text...)
 		d.out = append(d.out, model.Text{Block: t.block, Text: p.Text})
+	case p.Other != "":
+		d.begin(other)
+		d.keep(p.raw, p.Other)
+		return nil
 	}
 	if p.Signature != "" {
 		d.sign(p.Signature)
 	}
 	return nil
+}
+
+// keep hands out what the provider wants back and nobody else can read: code that it ran, and what came of it.
+func (d *decoder) keep(raw []byte, typ string) {
+	if whole := kept.Put(raw, typ, kept.Mark{Provider: d.fault.Provider}); whole != nil {
+		d.out = append(d.out, model.Opaque{Raw: whole})
+	}
+}
+
+// signatureType marks the signature of the picture before it.
+const signatureType = "thoughtSignature"
+
+func signed(signature string) []byte {
+	raw, err := json.Marshal(map[string]string{signatureType: signature})
+	if err != nil {
+		return nil
+	}
+	return raw
 }
 
 // begin notes what kind of part comes, and reports whether it begins a new one.
@@ -250,13 +199,8 @@ func (d *decoder) call(c *functionCall, signature string) error {
 		piece.Index, piece.ID, piece.Name = d.calls, c.ID, c.Name
 		d.calls++
 	}
-	whole := bytes.TrimSpace(c.Args)
-	if len(whole) > 0 && !bytes.Equal(whole, []byte("null")) && len(d.args.stack) == 0 {
-		var b bytes.Buffer
-		if err := json.Compact(&b, whole); err != nil {
-			return err
-		}
-		piece.Arguments = b.String()
+	if len(c.Args) > 0 && len(d.args.stack) == 0 {
+		piece.Arguments = compact(c.Args)
 		d.args = nil
 	} else {
 		for _, p := range c.Partial {
@@ -277,13 +221,22 @@ func (d *decoder) call(c *functionCall, signature string) error {
 	return nil
 }
 
+// compact is JSON without white space between its values.
+func compact(raw []byte) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw) // not JSON, which the caller will find out
+	}
+	return b.String()
+}
+
 // count takes what the provider says of the cost so far. The first chunks of some answers say nothing.
 func (d *decoder) count(u usage) {
 	sum := item.Usage{
-		InputTokens:     int(u.Prompt + u.ToolPrompt),
-		OutputTokens:    int(u.Candidates + u.Thoughts),
-		CachedTokens:    int(u.Cached),
-		ReasoningTokens: int(u.Thoughts),
+		InputTokens:     u.prompt + u.toolPrompt,
+		OutputTokens:    u.candidates + u.thoughts,
+		CachedTokens:    u.cached,
+		ReasoningTokens: u.thoughts,
 	}
 	if !sum.IsZero() && sum != d.told {
 		d.told = sum
@@ -295,7 +248,7 @@ func (d *decoder) count(u usage) {
 func (d *decoder) finish() []model.Part {
 	d.out = d.out[:0]
 	d.annotate()
-	f := model.Finish{Raw: d.stop, Model: string(d.chunk.Model), Reason: item.FinishOther}
+	f := model.Finish{Raw: d.stop, Model: d.chunk.Model, Reason: item.FinishOther}
 	switch d.stop {
 	case "STOP":
 		f.Reason = item.FinishStop
@@ -307,6 +260,9 @@ func (d *decoder) finish() []model.Part {
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR":
 		f.Reason = item.FinishFilter
+	}
+	if f.Reason == item.FinishFilter || f.Reason == item.FinishOther { // of a good end it says nothing new
+		f.Message = d.why
 	}
 	d.out = append(d.out, f)
 	return d.out

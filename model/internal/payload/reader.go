@@ -266,6 +266,9 @@ func (r *Reader) Raw() []byte {
 	return bytes.TrimRight(r.data[start:r.at], " \t\r\n")
 }
 
+// Rest is what has not been read yet.
+func (r *Reader) Rest() []byte { return r.data[r.at:] }
+
 // Skip passes over the value.
 func (r *Reader) Skip() { r.skip(0) }
 
