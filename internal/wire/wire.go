@@ -28,3 +28,9 @@ type Projector interface {
 	// or several.
 	Project(dst []Frame, env *event.Envelope) ([]Frame, error)
 }
+
+// Reuser is a Projector that spares memory for whoever copies frames as they come, as the server does.
+type Reuser interface {
+	// Reuse makes the data of frames good only until the next call of Project.
+	Reuse()
+}

@@ -275,3 +275,22 @@ func TestEventsReadBackGiveTheSameFrames(t *testing.T) {
 		}
 	}
 }
+
+// A reader that copies frames as they come gets what one gets who keeps them.
+func TestReusedMemoryHoldsTheSameFrames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := transcripttest.Runs(transcripttest.Size{Depth: 2, Width: 3, Turns: 3, Budget: 4, Fragment: 40}).Draw(t, "run")
+		o := langgraph.Options{Modes: langgraph.Modes(rapid.IntRange(1, int(langgraph.All)).Draw(t, "modes")), Subgraphs: true, States: anyState{}}
+		p := langgraph.New(o)
+		p.Reuse()
+		for i, want := range project(t, events, o) {
+			got, err := p.Project(nil, &events[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("event %d, modes %b\n got %q\nwant %q", i, o.Modes, got, want)
+			}
+		}
+	})
+}

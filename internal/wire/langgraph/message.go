@@ -113,7 +113,7 @@ func (p *Projector) entry(id string) *entry {
 func (p *Projector) text(t *turn, text string) {
 	p.begin(t)
 	if p.opt.Modes.Has(MessagesTuple) {
-		b := make([]byte, 0, len(t.head)+len(text)+len(t.tail)+8)
+		b := p.room(len(t.head) + len(text) + len(t.tail) + 8)
 		b = append(b, t.head...)
 		b = event.AppendString(b, text)
 		p.emit(t.name, append(b, t.tail...))
@@ -128,7 +128,7 @@ func (p *Projector) text(t *turn, text string) {
 func (p *Projector) piece(t *turn, rest string) {
 	p.begin(t)
 	if p.opt.Modes.Has(MessagesTuple) {
-		b := make([]byte, 0, len(t.head)+len(rest)+len(t.meta)+8)
+		b := p.room(len(t.head) + len(rest) + len(t.meta) + 8)
 		b = append(append(b, t.head...), `""`...)
 		b = append(append(b, rest...), ',')
 		p.emit(t.name, append(append(b, t.meta...), ']'))

@@ -53,9 +53,31 @@ type Projector struct {
 	n      int    // of this event
 	env    *event.Envelope
 	dst    []wire.Frame
+
+	reuse   bool
+	scratch []byte // of the frames of this event, where they may be reused
 }
 
-var _ wire.Projector = (*Projector)(nil)
+var (
+	_ wire.Projector = (*Projector)(nil)
+	_ wire.Reuser    = (*Projector)(nil)
+)
+
+// Reuse makes the data of frames good only until the next call of Project.
+func (p *Projector) Reuse() { p.reuse = true }
+
+// room is memory for n bytes of a frame.
+func (p *Projector) room(n int) []byte {
+	if !p.reuse {
+		return make([]byte, 0, n)
+	}
+	if cap(p.scratch)-len(p.scratch) < n { // what was handed out stays in the old one
+		p.scratch = make([]byte, 0, 2*n)
+	}
+	at := len(p.scratch)
+	p.scratch = p.scratch[:at+n]
+	return p.scratch[at : at : at+n]
+}
 
 type place struct{ ns, node string }
 
@@ -100,6 +122,7 @@ func New(o Options) *Projector {
 // Project appends the frames of the next event. An error is one of States.
 func (p *Projector) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame, error) {
 	p.env, p.dst, p.n = env, dst, 0
+	p.scratch = p.scratch[:0]
 	if p.run == "" {
 		p.run, p.thread = env.Run, env.Thread
 		p.describe()

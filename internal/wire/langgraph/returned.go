@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/item"
 )
 
 // message is one that stands in an update or in a state.
 type message struct {
-	raw    json.RawMessage
-	ID     string          `json:"id"`
-	Type   string          `json:"type"`
-	CallID string          `json:"tool_call_id"`
-	Body   json.RawMessage `json:"content"`
+	raw    []byte // without white space
+	id     string
+	callID string
+	role   item.Role
 }
 
 // returned tells the complete messages that a node returned, in mode messages-tuple.
@@ -23,22 +23,22 @@ func (p *Projector) returned(x *execution, update json.RawMessage) error {
 	}
 	var held map[string]bool
 	for _, m := range messagesIn(update) {
-		if p.shown[m.ID] {
+		if p.shown[m.id] {
 			continue
 		}
-		if p.calls[m.CallID] == nil || item.RoleOf(m.Type) != item.Tool {
+		if p.calls[m.callID] == nil || m.role != item.Tool {
 			if held == nil {
 				var err error
 				if held, err = p.held(x.ns); err != nil {
 					return err
 				}
 			}
-			if held[m.ID] {
+			if held[m.id] {
 				continue
 			}
 		}
-		p.shown[m.ID] = true
-		b := appendRaw([]byte{'['}, m.raw)
+		p.shown[m.id] = true
+		b := append([]byte{'['}, m.raw...)
 		b = append(b, `,{"tags":[]`...)
 		p.emit(p.name("messages", x.ns), append(p.appendMeta(b, x), `}]`...))
 	}
@@ -63,92 +63,98 @@ func (p *Projector) held(ns string) (map[string]bool, error) {
 		return nil, err
 	}
 	for _, m := range messagesIn(st.Values) {
-		held[m.ID] = true
+		held[m.id] = true
 	}
 	return held, nil
 }
 
-// messagesIn finds the messages in the fields of an object, or of a list of objects: in lists, and alone.
+// messagesIn finds the messages in the fields of an object, or of a list of objects: in lists, and alone. Their texts are
+// passed over and not read.
 func messagesIn(raw json.RawMessage) []message {
 	if !bytes.Contains(raw, []byte(`"content"`)) {
 		return nil
 	}
+	line, ok := jsonline.Compact(raw)
+	if !ok {
+		return nil
+	}
 	var found []message
-	objects := []json.RawMessage{raw}
-	if raw = bytes.TrimSpace(raw); len(raw) > 0 && raw[0] == '[' {
-		objects = nil
-		if json.Unmarshal(raw, &objects) != nil {
-			return nil
+	if line[0] == '{' {
+		for _, value := range jsonline.Members(line) {
+			found = appendListed(found, value)
 		}
 	}
-	for _, object := range objects {
-		eachField(object, func(_ string, value json.RawMessage) {
-			found = append(found, listed(value)...)
-		})
+	for object := range jsonline.Elements(line) {
+		for _, value := range jsonline.Members(object) {
+			found = appendListed(found, value)
+		}
 	}
 	return found
 }
 
-// listed returns the messages of one field.
-func listed(value json.RawMessage) []message {
-	list := []json.RawMessage{value}
-	if len(value) > 0 && value[0] == '[' {
-		list = nil
-		if json.Unmarshal(value, &list) != nil {
-			return nil
-		}
+// appendListed adds the messages of one field.
+func appendListed(found []message, value []byte) []message {
+	if m, ok := read(value); ok {
+		return append(found, m)
 	}
-	var found []message
-	for _, one := range list {
-		var m message
-		if len(one) == 0 || one[0] != '{' || json.Unmarshal(one, &m) != nil || m.ID == "" || m.Body == nil {
-			continue
-		}
-		switch item.RoleOf(m.Type) {
-		case item.User, item.Assistant, item.System, item.Tool:
-			m.raw = one
+	for one := range jsonline.Elements(value) {
+		if m, ok := read(one); ok {
 			found = append(found, m)
-		case item.Remove: // says what is gone
 		}
 	}
 	return found
 }
 
-// eachField calls f for the members of an object, in their order.
-func eachField(object json.RawMessage, f func(key string, value json.RawMessage)) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return
+// read takes from an object what makes it a message that can be told.
+func read(object []byte) (m message, ok bool) {
+	content := false
+	for key, value := range jsonline.Members(object) {
+		ok := true
+		switch string(key) {
+		case "id":
+			m.id, ok = jsonline.Text(value)
+		case "tool_call_id":
+			m.callID, ok = jsonline.Text(value)
+		case "type":
+			var typ string
+			typ, ok = jsonline.Text(value)
+			m.role = item.RoleOf(typ)
+		case "content":
+			content = true
 		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return
+		if !ok && string(value) != "null" {
+			return m, false
 		}
-		f(key.(string), value)
 	}
+	m.raw = object
+	switch m.role {
+	case item.User, item.Assistant, item.System, item.Tool:
+		return m, m.id != "" && content
+	case item.Remove: // says what is gone
+	}
+	return m, false
 }
 
 // complete tells, in mode messages, the messages of the root graph's state that were not told as complete before.
 func (p *Projector) complete(values json.RawMessage) {
+	line, ok := jsonline.Compact(values)
+	if !ok {
+		return
+	}
 	var b []byte
-	eachField(values, func(key string, value json.RawMessage) {
-		if key != "messages" {
-			return
+	for key, value := range jsonline.Members(line) {
+		if string(key) != "messages" {
+			continue
 		}
-		for _, m := range listed(value) {
-			if p.completed[m.ID] {
+		for _, m := range appendListed(nil, value) {
+			if p.completed[m.id] {
 				continue
 			}
-			p.completed[m.ID] = true
+			p.completed[m.id] = true
 			b = append(b, ',')
-			b = appendRaw(b, m.raw)
+			b = append(b, m.raw...)
 		}
-	})
+	}
 	if b != nil {
 		b[0] = '['
 		p.emit("messages/complete", append(b, ']'))

@@ -3,12 +3,12 @@ package langgraph
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/tributary-ai/tributary/event"
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -49,14 +49,11 @@ func appendNames(dst []byte, names []string) []byte {
 // appendRaw writes foreign JSON on one line, the same whether the event comes from memory or was read back from
 // disk; what is no JSON becomes null.
 func appendRaw(dst []byte, raw []byte) []byte {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
+	dst, err := jsonline.AppendRaw(dst, raw)
+	if err != nil {
 		return append(dst, "null"...)
 	}
-	if !utf8.Valid(b.Bytes()) {
-		return append(dst, bytes.ToValidUTF8(b.Bytes(), []byte("\ufffd"))...)
-	}
-	return append(dst, b.Bytes()...)
+	return dst
 }
 
 // appendState splices values from the store, which are ours and valid; they are only looked through for line ends.
@@ -79,8 +76,11 @@ func appendUpdate(dst []byte, update json.RawMessage) []byte {
 }
 
 func wroteSomething(update json.RawMessage) bool {
-	s := string(bytes.TrimSpace(update))
-	return s != "" && s != "null" && s != "{}" && s != "[]"
+	switch string(bytes.TrimSpace(update)) {
+	case "", "null", "{}", "[]":
+		return false
+	}
+	return true
 }
 
 // appendUsage writes LangChain's usage object.

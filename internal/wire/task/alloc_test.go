@@ -18,4 +18,13 @@ func TestDeltaCostsNoMoreThanItDid(t *testing.T) {
 			}
 		}
 	})
+	p.Reuse() // as the server has it
+	cost.Hold(t, cost.Per{Allocs: 1, Bytes: 8}, 1000, func() {
+		for range 1000 {
+			env.Seq++
+			if _, err := p.Project(dst, env); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }

@@ -243,3 +243,26 @@ func BenchmarkProject(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(journal)), "ns/event")
 }
+
+// A reader that copies frames as they come gets what one gets who keeps them.
+func TestReusedMemoryHoldsTheSameFrames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		journal := transcripttest.Runs(small).Draw(t, "run")
+		p := task.New()
+		p.Reuse()
+		var got, now []wire.Frame
+		for i := range journal {
+			var err error
+			if now, err = p.Project(now[:0], &journal[i]); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range now {
+				f.Data = slices.Clone(f.Data)
+				got = append(got, f)
+			}
+		}
+		if want := frames(t, journal); !reflect.DeepEqual(got, want) {
+			t.Fatalf("got  %q\nwant %q", got, want)
+		}
+	})
+}

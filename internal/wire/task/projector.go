@@ -22,10 +22,19 @@ type Projector struct {
 
 	env *event.Envelope // while Project runs
 	dst []wire.Frame
-	buf []byte // of the frame being written
+	buf []byte // of the frame being written, after those of the same event
+
+	first int  // where the frame begins in buf
+	reuse bool // frames are good only until the next event
 }
 
-var _ wire.Projector = (*Projector)(nil)
+var (
+	_ wire.Projector = (*Projector)(nil)
+	_ wire.Reuser    = (*Projector)(nil)
+)
+
+// Reuse makes the data of frames good only until the next call of Project.
+func (p *Projector) Reuse() { p.reuse = true }
 
 type entryKey struct{ task, item string }
 
@@ -83,7 +92,7 @@ func New() *Projector {
 
 // Project appends the frames of the next event.
 func (p *Projector) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame, error) {
-	p.env, p.dst = env, dst
+	p.env, p.dst, p.buf = env, dst, p.buf[:0]
 	if len(p.tasks) == 0 {
 		p.add(&task{id: env.Run})
 	}
@@ -95,7 +104,8 @@ func (p *Projector) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame
 
 // begin starts a frame of a task; end finishes it.
 func (p *Projector) begin(typ string, t *task) {
-	p.buf = append(p.buf[:0], `{"type":"`...)
+	p.first = len(p.buf)
+	p.buf = append(p.buf, `{"type":"`...)
 	p.buf = append(p.buf, typ...)
 	p.buf = append(p.buf, `","task_id":`...)
 	p.buf = event.AppendString(p.buf, t.id)
@@ -105,7 +115,12 @@ func (p *Projector) begin(typ string, t *task) {
 
 func (p *Projector) end() {
 	p.buf = append(p.buf, '}')
-	p.dst = append(p.dst, wire.Frame{ID: strconv.FormatUint(p.next, 10), Data: bytes.Clone(p.buf)})
+	data := p.buf[p.first:len(p.buf):len(p.buf)]
+	if !p.reuse {
+		data = bytes.Clone(data)
+		p.buf = p.buf[:p.first]
+	}
+	p.dst = append(p.dst, wire.Frame{ID: strconv.FormatUint(p.next, 10), Data: data})
 	p.next++
 }
 

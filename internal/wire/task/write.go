@@ -1,12 +1,12 @@
 package task
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -55,12 +55,11 @@ func appendValue(dst []byte, key string, v any) []byte {
 
 // appendRaw writes foreign JSON on one line; what is no JSON becomes null.
 func appendRaw(dst []byte, key string, raw json.RawMessage) []byte {
-	dst = appendKey(dst, key)
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
+	dst, err := jsonline.AppendRaw(appendKey(dst, key), raw)
+	if err != nil {
 		return append(dst, "null"...)
 	}
-	return append(dst, b.Bytes()...)
+	return dst
 }
 
 // appendBlock writes a block of the user's view. While it grows, its annotations are kept back.
