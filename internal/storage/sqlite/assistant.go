@@ -12,6 +12,11 @@ import (
 
 const assistantColumns = "a.id, a.owner, v.graph, v.version, v.name, v.description, v.config, v.context, v.metadata, a.created, v.created"
 
+// assistantIntact is true of assistants whose two rows are as they were written.
+var assistantIntact = assistantRows.intact("a") + " AND " + versionRows.intact("v")
+
+var assistantSelect = "SELECT " + assistantColumns + ", " + assistantIntact
+
 const assistantFrom = " FROM assistants a JOIN assistant_versions v ON v.id = a.id "
 
 // mine is true of assistants that the caller may see: its own and the system's.
@@ -22,7 +27,11 @@ func scanAssistant(row scanner) (run.Assistant, error) {
 	var description sql.NullString
 	var config, settings, metadata string
 	var created, updated int64
-	err := row.Scan(&a.ID, &a.Owner, &a.Graph, &a.Version, &a.Name, &description, &config, &settings, &metadata, &created, &updated)
+	var intact bool
+	err := row.Scan(&a.ID, &a.Owner, &a.Graph, &a.Version, &a.Name, &description, &config, &settings, &metadata, &created, &updated, &intact)
+	if err == nil && !intact {
+		err = damaged(errSum, restore+", or delete the assistant and make it again", "version %d of assistant %q", a.Version, a.ID)
+	}
 	if description.Valid {
 		a.Description = &description.String
 	}
@@ -31,9 +40,14 @@ func scanAssistant(row scanner) (run.Assistant, error) {
 	return a, err
 }
 
+var (
+	insertAssistant = assistantRows.insert() + " ON CONFLICT DO NOTHING"
+	insertVersion   = versionRows.insert()
+	setCurrent      = assistantRows.update("id = ?1", "current", "?2")
+)
+
 func (t *tx) putVersion(ctx context.Context, a run.Assistant) error {
-	return t.exec(ctx, `INSERT INTO assistant_versions (id, version, graph, name, description, config, context, metadata, created)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	return t.exec(ctx, insertVersion,
 		a.ID, a.Version, a.Graph, a.Name, a.Description, object(a.Config), object(a.Context), object(a.Metadata), micros(a.UpdatedAt))
 }
 
@@ -42,8 +56,7 @@ func (db *DB) CreateAssistant(ctx context.Context, who run.Identity, a run.Assis
 	a.Owner, a.Version, a.UpdatedAt = who.Owner, 1, a.CreatedAt
 	a.Config, a.Context, a.Metadata = json.RawMessage(object(a.Config)), json.RawMessage(object(a.Context)), json.RawMessage(object(a.Metadata))
 	err := db.write(ctx, true, func(ctx context.Context, tx *tx) error {
-		n, err := tx.execCount(ctx, "INSERT INTO assistants (id, owner, current, created) VALUES (?, ?, 1, ?) ON CONFLICT DO NOTHING",
-			a.ID, a.Owner, micros(a.CreatedAt))
+		n, err := tx.execCount(ctx, insertAssistant, a.ID, a.Owner, a.Version, micros(a.CreatedAt))
 		if err != nil {
 			return err
 		}
@@ -57,7 +70,7 @@ func (db *DB) CreateAssistant(ctx context.Context, who run.Identity, a run.Assis
 
 // Assistant returns the current version of an assistant.
 func (db *DB) Assistant(ctx context.Context, who run.Identity, id string) (run.Assistant, error) {
-	a, err := scanAssistant(db.reads.row(ctx, "SELECT "+assistantColumns+assistantFrom+"AND v.version = a.current WHERE a.id = ? AND "+mine, id, who.Owner))
+	a, err := scanAssistant(db.reads.row(ctx, assistantSelect+assistantFrom+"AND v.version = a.current WHERE a.id = ? AND "+mine, id, who.Owner))
 	return a, found(err, "assistant", id)
 }
 
@@ -84,7 +97,7 @@ func (db *DB) SearchAssistants(ctx context.Context, who run.Identity, q run.Assi
 	if q.Limit == 0 {
 		return nil, total, nil
 	}
-	rows, err := db.reads.query(ctx, "SELECT "+assistantColumns+from+
+	rows, err := db.reads.query(ctx, assistantSelect+from+
 		sortOrder(q.SortBy, q.Asc, assistantSort, "a.created", "a.id")+" LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
 	list, err := collect(rows, err, scanAssistant)
 	return list, total, err
@@ -92,7 +105,7 @@ func (db *DB) SearchAssistants(ctx context.Context, who run.Identity, q run.Assi
 
 // own returns an assistant that the caller may change: its own, not the system's.
 func (t *tx) own(ctx context.Context, who run.Identity, id string) (run.Assistant, error) {
-	a, err := scanAssistant(t.row(ctx, "SELECT "+assistantColumns+assistantFrom+"AND v.version = a.current WHERE a.id = ? AND a.owner = ?", id, who.Owner))
+	a, err := scanAssistant(t.row(ctx, assistantSelect+assistantFrom+"AND v.version = a.current WHERE a.id = ? AND a.owner = ?", id, who.Owner))
 	return a, found(err, "assistant", id)
 }
 
@@ -127,7 +140,7 @@ func (db *DB) PatchAssistant(ctx context.Context, who run.Identity, id string, p
 		if err := tx.putVersion(ctx, a); err != nil {
 			return err
 		}
-		return tx.exec(ctx, "UPDATE assistants SET current = ? WHERE id = ?", a.Version, id)
+		return tx.change(ctx, setCurrent, id, a.Version)
 	})
 	return a, err
 }
@@ -135,8 +148,12 @@ func (db *DB) PatchAssistant(ctx context.Context, who run.Identity, id string, p
 // DeleteAssistant removes an assistant with all its versions.
 func (db *DB) DeleteAssistant(ctx context.Context, who run.Identity, id string) error {
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
-		if _, err := tx.own(ctx, who, id); err != nil {
+		var mine bool // and not its rows, which may be damaged: that is a reason to delete it
+		if err := tx.row(ctx, "SELECT EXISTS (SELECT 1 FROM assistants WHERE id = ? AND owner = ?)", id, who.Owner).Scan(&mine); err != nil {
 			return err
+		}
+		if !mine {
+			return fmt.Errorf("assistant %q: %w", id, run.ErrNotFound)
 		}
 		if err := tx.exec(ctx, "DELETE FROM assistant_versions WHERE id = ?", id); err != nil {
 			return err
@@ -155,7 +172,7 @@ func (db *DB) AssistantVersions(ctx context.Context, who run.Identity, id string
 	if len(metadata) > 0 {
 		c.add(contains, string(metadata))
 	}
-	rows, err := db.reads.query(ctx, "SELECT "+assistantColumns+assistantFrom+c.where()+" ORDER BY v.version DESC LIMIT ? OFFSET ?", append(c.args, limit, offset)...)
+	rows, err := db.reads.query(ctx, assistantSelect+assistantFrom+c.where()+" ORDER BY v.version DESC LIMIT ? OFFSET ?", append(c.args, limit, offset)...)
 	return collect(rows, err, scanAssistant)
 }
 
@@ -172,7 +189,7 @@ func (db *DB) SetLatestAssistant(ctx context.Context, who run.Identity, id strin
 		if !exists {
 			return fmt.Errorf("assistant %q, version %d: %w", id, version, run.ErrNotFound)
 		}
-		if err := tx.exec(ctx, "UPDATE assistants SET current = ? WHERE id = ?", version, id); err != nil {
+		if err := tx.change(ctx, setCurrent, id, version); err != nil {
 			return err
 		}
 		a, err = tx.own(ctx, who, id)

@@ -20,6 +20,16 @@ func runNumber(no int64) any {
 	return no
 }
 
+var (
+	insertCheckpoint = checkpointRows.insert()
+	insertBlob       = blobRows.insert()
+	putKept          = keptRows.insert() + " ON CONFLICT DO UPDATE SET outcome = excluded.outcome, run = excluded.run, sum = excluded.sum"
+	forgetDone       = checkpointRows.update("thread = ?1", "done", "NULL")
+	// cutOff marks checkpoints whose parent was deleted on purpose: it is not missing.
+	cutOff = checkpointRows.update(`thread = ?1 AND parent IS NOT NULL AND NOT EXISTS (
+		SELECT 1 FROM checkpoints p WHERE p.thread = ?1 AND p.ns = checkpoints.ns AND p.id = checkpoints.parent)`, "cut", "1")
+)
+
 func (t *tx) saveCheckpoint(ctx context.Context, threadNo, runNo int64, c graph.Commit) error {
 	cp := &c.Checkpoint
 	id, err := checkpointID(cp.ID)
@@ -50,20 +60,20 @@ func (t *tx) saveCheckpoint(ctx context.Context, threadNo, runNo int64, c graph.
 	if err != nil {
 		return err
 	}
-	err = t.exec(ctx, `INSERT INTO checkpoints (thread, ns, id, parent, run, step, source, at, versions, next, joins, metadata, done)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		threadNo, cp.NS, id, parent, runNumber(runNo), cp.Step, string(cp.Source), micros(cp.At), string(versions), next, joins, metadata, done)
+	err = t.exec(ctx, insertCheckpoint, threadNo, cp.NS, id, parent, false, runNumber(runNo), cp.Step, string(cp.Source), micros(cp.At), string(versions), next, joins, metadata, done)
 	if err != nil {
 		return fmt.Errorf("checkpoint %s: %w", cp.ID, err)
 	}
 	for _, b := range c.Blobs {
-		err := t.exec(ctx, "INSERT INTO blobs (thread, ns, field, version, base, run, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			threadNo, cp.NS, b.Field, b.Version, b.Base, runNumber(runNo), []byte(b.Data))
+		err := t.exec(ctx, insertBlob, threadNo, cp.NS, b.Field, b.Version, b.Base, runNumber(runNo), []byte(b.Data))
 		if err != nil {
 			return fmt.Errorf("field %s version %d: %w", b.Field, b.Version, err)
 		}
 	}
-	return t.exec(ctx, "UPDATE threads SET state_at = ? WHERE no = ?", micros(cp.At), threadNo)
+	if cp.NS != "" {
+		return t.change(ctx, advanceState, threadNo, micros(cp.At))
+	}
+	return t.change(ctx, advanceHead, threadNo, micros(cp.At), id)
 }
 
 func (t *tx) saveKept(ctx context.Context, threadNo, runNo int64, k graph.Kept) error {
@@ -75,34 +85,35 @@ func (t *tx) saveKept(ctx context.Context, threadNo, runNo int64, k graph.Kept) 
 	if err != nil {
 		return err
 	}
-	return t.exec(ctx, `INSERT INTO kept (thread, ns, checkpoint, task, run, outcome) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET outcome = excluded.outcome, run = excluded.run`,
-		threadNo, k.NS, id, k.Outcome.Task, runNumber(runNo), string(outcome))
+	return t.exec(ctx, putKept, threadNo, k.NS, id, k.Outcome.Task, runNumber(runNo), string(outcome))
 }
 
-const checkpointColumns = `c.id, c.parent, coalesce(r.id, ''), c.step, c.source, c.at, c.versions, c.next, c.joins, c.metadata, c.done`
+// The run that made a checkpoint is told by its id, which is in another row.
+var checkpointColumns = `c.id, c.parent, c.cut, coalesce(r.id, ''), c.step, c.source, c.at, c.versions, c.next, c.joins, c.metadata, c.done,
+	` + checkpointRows.intact("c") + `, c.run IS NULL OR ` + runRows.intact("r")
 
 const checkpointFrom = ` FROM checkpoints c LEFT JOIN runs r ON r.no = c.run `
 
 // What is asked of a thread's state. The texts are prepared once: a run asks for its state before it does anything.
-const (
-	stateThread  = "SELECT no FROM threads WHERE id = ?"
+var (
+	stateThread  = "SELECT no, id, head, " + threadRows.intact("threads") + " FROM threads WHERE id = ?"
 	stateLatest  = "SELECT " + checkpointColumns + checkpointFrom + "WHERE c.thread = ? AND c.ns = ? ORDER BY c.id DESC LIMIT 1"
 	stateAt      = "SELECT " + checkpointColumns + checkpointFrom + "WHERE c.thread = ? AND c.ns = ? AND c.id = ?"
 	stateBefore  = "SELECT " + checkpointColumns + checkpointFrom + "WHERE c.thread = ? AND c.ns = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?"
-	stateDone    = "SELECT done FROM checkpoints WHERE thread = ? AND ns = ? AND id > ? AND parent = ? ORDER BY id LIMIT 1"
-	stateKept    = "SELECT outcome FROM kept WHERE thread = ? AND ns = ? AND checkpoint = ? ORDER BY task"
-	stateVersion = "SELECT data FROM blobs WHERE thread = ? AND ns = ? AND field = ? AND version = ?"
-	stateValue   = `WITH RECURSIVE chain (version, base, data, depth) AS (
-			SELECT version, base, data, 0 FROM blobs WHERE thread = ?1 AND ns = ?2 AND field = ?3 AND version = ?4
+	stateExists  = "SELECT EXISTS (SELECT 1 FROM checkpoints WHERE thread = ? AND ns = ? AND id = ?)"
+	stateDone    = "SELECT done, " + checkpointRows.intact("checkpoints") + " FROM checkpoints WHERE thread = ? AND ns = ? AND id > ? AND (parent = ? OR NOT (" + checkpointRows.intact("checkpoints") + ")) ORDER BY id LIMIT 1"
+	stateKept    = "SELECT outcome, " + keptRows.intact("kept") + " FROM kept WHERE thread = ? AND ns = ? AND checkpoint = ? ORDER BY task"
+	stateVersion = "SELECT data, " + blobRows.intact("blobs") + " FROM blobs WHERE thread = ? AND ns = ? AND field = ? AND version = ?"
+	stateValue   = `WITH RECURSIVE chain (version, base, data, intact, depth) AS (
+			SELECT version, base, data, ` + blobRows.intact("blobs") + `, 0 FROM blobs WHERE thread = ?1 AND ns = ?2 AND field = ?3 AND version = ?4
 			UNION ALL
-			SELECT b.version, b.base, b.data, chain.depth + 1 FROM chain CROSS JOIN blobs b -- CROSS: one look-up per link, not a scan
+			SELECT b.version, b.base, b.data, ` + blobRows.intact("b") + `, chain.depth + 1 FROM chain CROSS JOIN blobs b -- CROSS: one look-up per link, not a scan
 				ON b.thread = ?1 AND b.ns = ?2 AND b.field = ?3 AND b.version = chain.base
 			WHERE chain.base <> 0 AND chain.base < chain.version) -- older, or a damaged link could lead in a circle
-		SELECT base, data FROM chain ORDER BY depth DESC`
+		SELECT version, base, data, intact FROM chain ORDER BY depth DESC`
 )
 
-var stateQueries = []string{stateThread, stateLatest, stateAt, stateBefore, stateDone, stateKept, stateVersion, stateValue}
+var stateQueries = []string{stateThread, stateLatest, stateAt, stateBefore, stateExists, stateDone, stateKept, stateVersion, stateValue}
 
 // states reads checkpoints of one namespace within one snapshot of the database.
 type states struct {
@@ -110,6 +121,7 @@ type states struct {
 	prepared map[string]*sql.Stmt
 	thread   string
 	threadNo int64
+	head     []byte // the id of the thread's latest checkpoint
 	ns       string
 	memo     map[blobKey]json.RawMessage // values that several checkpoints share
 }
@@ -125,18 +137,23 @@ func (db *DB) openStates(ctx context.Context, thread, ns string) (*states, error
 	for _, text := range stateQueries {
 		st, err := db.reads.prepare(ctx, text)
 		if err != nil {
-			return nil, err
+			return nil, classify(err)
 		}
 		prepared[text] = st
 	}
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, err
+		return nil, classify(err)
 	}
 	s := &states{tx: tx, prepared: prepared, thread: thread, ns: ns, memo: map[blobKey]json.RawMessage{}}
-	err = s.row(ctx, stateThread, thread).Scan(&s.threadNo)
-	if errors.Is(err, sql.ErrNoRows) {
+	var id string
+	var intact bool
+	err = s.row(ctx, stateThread, thread).Scan(&s.threadNo, &id, &s.head, &intact)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		err = fmt.Errorf("thread %q: %w", thread, graph.ErrNoCheckpoint)
+	case err == nil && (id != thread || !intact): // an index may lead to the wrong row
+		err = damagedThread(thread)
 	}
 	if err != nil {
 		_ = tx.Rollback()
@@ -147,12 +164,13 @@ func (db *DB) openStates(ctx context.Context, thread, ns string) (*states, error
 
 func (s *states) close() { _ = s.tx.Rollback() }
 
-func (s *states) row(ctx context.Context, text string, args ...any) *sql.Row {
-	return s.tx.StmtContext(ctx, s.prepared[text]).QueryRowContext(ctx, args...)
+func (s *states) row(ctx context.Context, text string, args ...any) scanner {
+	return classified{s.tx.StmtContext(ctx, s.prepared[text]).QueryRowContext(ctx, args...)}
 }
 
 func (s *states) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	return s.tx.StmtContext(ctx, s.prepared[text]).QueryContext(ctx, args...)
+	rows, err := s.tx.StmtContext(ctx, s.prepared[text]).QueryContext(ctx, args...)
+	return rows, classify(err)
 }
 
 // Load returns a checkpoint, the latest if id is empty.
@@ -171,7 +189,7 @@ func (db *DB) load(ctx context.Context, thread, ns, id string, values bool) (*gr
 		return nil, err
 	}
 	defer s.close()
-	var row *sql.Row
+	var row scanner
 	if id == "" {
 		row = s.row(ctx, stateLatest, s.threadNo, ns)
 	} else {
@@ -182,6 +200,11 @@ func (db *DB) load(ctx context.Context, thread, ns, id string, values bool) (*gr
 		row = s.row(ctx, stateAt, s.threadNo, ns, key)
 	}
 	snap, err := s.scan(row)
+	if id == "" {
+		if lost := s.checkLatest(snap, err); lost != nil {
+			return nil, lost
+		}
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("thread %q, namespace %q, checkpoint %q: %w", thread, ns, id, graph.ErrNoCheckpoint)
 	}
@@ -189,11 +212,11 @@ func (db *DB) load(ctx context.Context, thread, ns, id string, values bool) (*gr
 		return nil, err
 	}
 	if values {
-		err = s.fill(ctx, snap)
+		err = s.fill(ctx, snap.Snapshot)
 	} else {
-		err = s.fillTasks(ctx, snap)
+		err = s.fillTasks(ctx, snap.Snapshot)
 	}
-	return snap, err
+	return snap.Snapshot, err
 }
 
 // List returns checkpoints, newest first.
@@ -217,23 +240,41 @@ func (db *DB) List(ctx context.Context, thread, ns, before string, limit int) ([
 	if err != nil {
 		return nil, err
 	}
-	for _, snap := range list {
-		if err := s.fill(ctx, snap); err != nil {
+	if err := s.checkList(ctx, list, before == ""); err != nil {
+		return nil, err
+	}
+	snaps := make([]*graph.Snapshot, len(list))
+	for i, snap := range list {
+		snaps[i] = snap.Snapshot
+		if err := s.fill(ctx, snap.Snapshot); err != nil {
 			return nil, err
 		}
 	}
-	return list, nil
+	return snaps, nil
 }
 
-func (s *states) scan(row scanner) (*graph.Snapshot, error) {
-	snap := &graph.Snapshot{Checkpoint: graph.Checkpoint{Thread: s.thread, NS: s.ns}}
+// stored is a checkpoint's row.
+type stored struct {
+	*graph.Snapshot
+	cut bool // the parent was deleted on purpose
+}
+
+func (s *states) scan(row scanner) (stored, error) {
+	snap := stored{Snapshot: &graph.Snapshot{Checkpoint: graph.Checkpoint{Thread: s.thread, NS: s.ns}}}
+	var intact, runIntact bool
 	var id, parent []byte
 	var at int64
 	var source, versions string
 	var next, joins, metadata, done sql.NullString
-	err := row.Scan(&id, &parent, &snap.Run, &snap.Step, &source, &at, &versions, &next, &joins, &metadata, &done)
+	err := row.Scan(&id, &parent, &snap.cut, &snap.Run, &snap.Step, &source, &at, &versions, &next, &joins, &metadata, &done, &intact, &runIntact)
 	if err != nil {
-		return nil, err
+		return snap, err
+	}
+	if !intact {
+		return snap, s.lost(errSum, "checkpoint %s", checkpointText(id))
+	}
+	if !runIntact {
+		return snap, s.lost(errors.New("the run that made it is damaged or missing"), "checkpoint %s", checkpointText(id))
 	}
 	snap.ID, snap.At, snap.Source = checkpointText(id), fromMicros(at), event.Source(source)
 	if len(parent) > 0 {
@@ -251,7 +292,7 @@ func (s *states) fill(ctx context.Context, snap *graph.Snapshot) error {
 	for field, version := range snap.Versions {
 		v, err := s.value(ctx, field, version)
 		if err != nil {
-			return fmt.Errorf("checkpoint %s: %w", snap.ID, err)
+			return err
 		}
 		snap.Values[field] = v
 	}
@@ -270,8 +311,12 @@ func (s *states) fillTasks(ctx context.Context, snap *graph.Snapshot) error {
 	rows, err := s.query(ctx, stateKept, s.threadNo, s.ns, id)
 	snap.Kept, err = collect(rows, err, func(row scanner) (o graph.Outcome, err error) {
 		var text sql.NullString
-		if err := row.Scan(&text); err != nil {
+		var intact bool
+		if err := row.Scan(&text, &intact); err != nil {
 			return o, err
+		}
+		if !intact {
+			return o, s.lost(errSum, "what a task of checkpoint %s did", snap.ID)
 		}
 		return o, decodeInto(text, &o)
 	})
@@ -284,7 +329,14 @@ func (s *states) fillStored(ctx context.Context, snap *graph.Snapshot) error {
 		o := &snap.Done[i]
 		for field, version := range o.Stored {
 			var data []byte
-			err := s.row(ctx, stateVersion, s.threadNo, s.ns, field, version).Scan(&data)
+			var intact bool
+			err := s.row(ctx, stateVersion, s.threadNo, s.ns, field, version).Scan(&data, &intact)
+			if errors.Is(err, sql.ErrNoRows) {
+				return s.lost(errMissing, "version %d of field %q", version, field)
+			}
+			if err == nil && !intact {
+				return s.lost(errSum, "version %d of field %q", version, field)
+			}
 			if err != nil {
 				return fmt.Errorf("field %s version %d: %w", field, version, err)
 			}
@@ -302,19 +354,26 @@ func (s *states) value(ctx context.Context, field string, version int64) (json.R
 	}
 	rows, err := s.query(ctx, stateValue, s.threadNo, s.ns, field, version)
 	type link struct {
-		base int64
-		data []byte
+		version, base int64
+		data          []byte
+		intact        bool
 	}
-	chain, err := collect(rows, err, func(row scanner) (l link, err error) { return l, row.Scan(&l.base, &l.data) })
+	chain, err := collect(rows, err, func(row scanner) (l link, err error) { return l, row.Scan(&l.version, &l.base, &l.data, &l.intact) })
 	if err != nil {
 		return nil, err
 	}
-	if len(chain) == 0 || chain[0].base != 0 {
-		return nil, fmt.Errorf("field %s: version %d, or one that it builds on, is missing", field, version)
-	}
 	parts := make([][]byte, len(chain))
 	for i, l := range chain {
+		if !l.intact {
+			return nil, s.lost(errSum, "version %d of field %q", l.version, field)
+		}
 		parts[i] = l.data
+	}
+	if len(chain) == 0 {
+		return nil, s.lost(errMissing, "version %d of field %q", version, field)
+	}
+	if base := chain[0].base; base != 0 {
+		return nil, s.lost(errMissing, "version %d of field %q", base, field)
 	}
 	v := joinLists(parts)
 	s.memo[blobKey{field, version}] = v

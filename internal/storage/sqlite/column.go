@@ -105,11 +105,11 @@ func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) ([
 	defer rows.Close()
 	var out []T
 	for rows.Next() {
-		v, err := scan(rows)
+		v, err := scan(classified{rows})
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, v)
 	}
-	return out, rows.Err()
+	return out, classify(rows.Err())
 }

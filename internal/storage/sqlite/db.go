@@ -13,6 +13,12 @@
 //
 // Readers have a few connections of their own and see committed transactions only.
 //
+// # What it does about damage
+//
+// Rows that hold something of a user's carry a checksum, which is checked whenever they are read or changed; events have
+// one of their own, see package journal. Rows that must be there are known by others that name them. What is lost is
+// told by a [run.DamageError]; nothing else is served in its place.
+//
 // # One process
 //
 // A data folder belongs to one process at a time: [Open] takes a lock on it, and answers [ErrLocked] if somebody
@@ -22,7 +28,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net/url"
@@ -34,9 +39,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	driver "modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
-
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -44,12 +46,6 @@ import (
 
 // ErrLocked says that another process has the data folder open.
 var ErrLocked = errors.New("the data folder is in use by another process")
-
-//go:embed schema.sql
-var schema string
-
-// schemaVersion is what PRAGMA user_version says of a file with the schema above.
-const schemaVersion = 1
 
 // Options are the settings of a database; the zero value is sensible.
 type Options struct {
@@ -110,7 +106,7 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	db := &DB{lock: lock, stop: make(chan struct{})}
 	if err := db.open(ctx, path, opt); err != nil {
 		db.closeFiles()
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, classify(err))
 	}
 	return db, nil
 }
@@ -126,7 +122,7 @@ func openReadOnly(ctx context.Context, path string, opt Options) (*DB, error) {
 	db := &DB{read: read, reads: statements{db: read}, stop: make(chan struct{})}
 	if err := read.PingContext(ctx); err != nil {
 		db.closeFiles()
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, classify(err))
 	}
 	return db, nil
 }
@@ -153,6 +149,9 @@ func lockFolder(dir string) (*os.File, error) {
 }
 
 func (db *DB) open(ctx context.Context, path string, opt Options) error {
+	if err := prepareFile(ctx, path); err != nil {
+		return err
+	}
 	write, err := connect(path, 1, "_txlock=immediate")
 	if err != nil {
 		return err
@@ -191,38 +190,6 @@ func connect(path string, conns int, extra string) (*sql.DB, error) {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
-}
-
-func migrate(ctx context.Context, db *sql.DB) error {
-	var version int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	switch {
-	case version == schemaVersion:
-		return nil
-	case version > schemaVersion:
-		return fmt.Errorf("the file has schema version %d and this program knows only %d; use a newer tributary", version, schemaVersion)
-	case version != 0:
-		return fmt.Errorf("the file has the unknown schema version %d", version)
-	}
-	for _, stmt := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "PRAGMA journal_mode = WAL"} {
-		if _, err := db.ExecContext(ctx, stmt); err != nil {
-			return err
-		}
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, schema); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
-		return err
-	}
-	return tx.Commit()
 }
 
 // nodeName gives the data folder a name that outlives the process, by which a restarted process knows its
@@ -298,16 +265,4 @@ func (db *DB) closeFiles() {
 	if db.lock != nil {
 		_ = db.lock.Close() // lets go of the lock
 	}
-}
-
-// unavailable marks errors that mean "not now": a full disk, a device error.
-func unavailable(err error) error {
-	var e *driver.Error
-	if errors.As(err, &e) {
-		switch e.Code() & 0xff {
-		case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_NOMEM:
-			return fmt.Errorf("%w: %w", run.ErrUnavailable, err)
-		}
-	}
-	return err
 }

@@ -29,13 +29,26 @@ func namespaceLabels(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, separator), separator)
 }
 
-const itemColumns = "ns, key, value, created, updated, expires, ttl"
+var (
+	itemSelect = "SELECT ns, key, value, created, updated, expires, ttl, " + itemRows.intact("items") + " FROM items"
+	// What was there before is replaced, damaged or not; when it was made stays, if that can be trusted.
+	itemCreated = "CASE WHEN " + itemRows.intact("items") + " THEN items.created ELSE excluded.created END"
+	putItem     = itemRows.insert() + ` ON CONFLICT DO UPDATE SET value = excluded.value, created = ` + itemCreated + `,
+		updated = excluded.updated, expires = excluded.expires, ttl = excluded.ttl, sum = ` + itemRows.sum(map[string]string{
+		"owner": "items.owner", "ns": "items.ns", "key": "items.key", "created": itemCreated,
+		"value": "excluded.value", "updated": "excluded.updated", "expires": "excluded.expires", "ttl": "excluded.ttl"})
+	refreshItem = itemRows.update("owner = ?1 AND ns = ?2 AND key = ?3", "expires", "?4")
+)
 
 func scanItem(row scanner) (run.Item, error) {
 	var it run.Item
 	var ns, value string
 	var created, updated, expires, ttl int64
-	err := row.Scan(&ns, &it.Key, &value, &created, &updated, &expires, &ttl)
+	var intact bool
+	err := row.Scan(&ns, &it.Key, &value, &created, &updated, &expires, &ttl, &intact)
+	if err == nil && !intact {
+		err = damaged(errSum, restore+", or put or delete the item", "item %q in namespace %q", it.Key, namespaceLabels(ns))
+	}
 	it.Namespace, it.Value = namespaceLabels(ns), json.RawMessage(value)
 	it.CreatedAt, it.UpdatedAt, it.ExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(expires)
 	it.TTL = time.Duration(ttl) * time.Microsecond
@@ -50,9 +63,7 @@ func (db *DB) PutItem(ctx context.Context, who run.Identity, it run.Item) error 
 	}
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
 		at := micros(now())
-		return tx.exec(ctx, `INSERT INTO items (owner, ns, key, value, created, updated, expires, ttl) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET value = excluded.value, updated = excluded.updated, expires = excluded.expires, ttl = excluded.ttl`,
-			who.Owner, ns, it.Key, string(it.Value), at, at, micros(it.ExpiresAt), it.TTL.Microseconds())
+		return tx.exec(ctx, putItem, who.Owner, ns, it.Key, string(it.Value), at, at, micros(it.ExpiresAt), it.TTL.Microseconds())
 	})
 }
 
@@ -63,7 +74,7 @@ func (db *DB) Item(ctx context.Context, who run.Identity, namespace []string, ke
 		return run.Item{}, err
 	}
 	at := now()
-	it, err := scanItem(db.reads.row(ctx, "SELECT "+itemColumns+" FROM items WHERE owner = ? AND ns = ? AND key = ? AND (expires = 0 OR expires > ?)",
+	it, err := scanItem(db.reads.row(ctx, itemSelect+" WHERE owner = ? AND ns = ? AND key = ? AND (expires = 0 OR expires > ?)",
 		who.Owner, ns, key, micros(at)))
 	if err != nil {
 		return it, found(err, "item", key)
@@ -71,7 +82,7 @@ func (db *DB) Item(ctx context.Context, who run.Identity, namespace []string, ke
 	if refresh > 0 && !it.ExpiresAt.IsZero() {
 		it.ExpiresAt = at.Add(refresh)
 		err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
-			return tx.exec(ctx, "UPDATE items SET expires = ? WHERE owner = ? AND ns = ? AND key = ?", micros(it.ExpiresAt), who.Owner, ns, key)
+			return tx.change(ctx, refreshItem, who.Owner, ns, key, micros(it.ExpiresAt))
 		})
 	}
 	return it, err
@@ -96,7 +107,8 @@ func (db *DB) SearchItems(ctx context.Context, who run.Identity, q run.ItemQuery
 	}
 	var c conditions
 	c.add("owner = ? AND substr(ns, 1, length(?)) = ? AND (expires = 0 OR expires > ?)", who.Owner, prefix, prefix, micros(now()))
-	if err := addFilter(&c, q.Filter); err != nil {
+	var filter conditions
+	if err := addFilter(&filter, q.Filter); err != nil {
 		return nil, err
 	}
 	if words := strings.Fields(q.Text); len(words) > 0 {
@@ -105,11 +117,14 @@ func (db *DB) SearchItems(ctx context.Context, who run.Identity, q run.ItemQuery
 			return nil, err
 		}
 		// lower, which knows only ASCII, on both sides: other letters are compared as they are.
-		c.add("NOT EXISTS (SELECT 1 FROM json_each(?) word WHERE instr(lower(items.value), lower(word.value)) = 0)", string(list))
+		filter.add("NOT EXISTS (SELECT 1 FROM json_each(?) word WHERE instr(lower(items.value), lower(word.value)) = 0)", string(list))
+	}
+	if len(filter.texts) > 0 { // a damaged value may have matched, so it is found and told
+		c.add("CASE WHEN "+itemRows.intact("items")+" THEN "+filter.all()+" ELSE 1 END", filter.args...)
 	}
 	// Not prepared: filters make any number of texts, and each would be kept.
-	rows, err := db.read.QueryContext(ctx, "SELECT "+itemColumns+" FROM items"+c.where()+" ORDER BY updated DESC, ns, key LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
-	return collect(rows, err, scanItem)
+	rows, err := db.read.QueryContext(ctx, itemSelect+c.where()+" ORDER BY updated DESC, ns, key LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
+	return collect(rows, classify(err), scanItem)
 }
 
 var operators = map[string]string{"$eq": "IS", "$ne": "IS NOT", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}

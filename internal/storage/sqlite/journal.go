@@ -30,11 +30,12 @@ type leased struct {
 }
 
 // fence returns the run if the lease is the current one.
-func (t *tx) fence(ctx context.Context, runID, worker string, epoch int) (leased, error) {
+func (t *tx) fence(ctx context.Context, runID, thread, worker string, epoch int) (leased, error) {
 	var l leased
 	var w string
 	var e int
-	err := t.row(ctx, "SELECT no, thread, worker, epoch FROM runs WHERE id = ?", runID).Scan(&l.no, &l.threadNo, &w, &e)
+	// The thread is asked for too, since an index that is damaged may lead to another run.
+	err := t.row(ctx, "SELECT no, thread, worker, epoch FROM runs WHERE id = ? AND thread_id = ?", runID, thread).Scan(&l.no, &l.threadNo, &w, &e)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (w != worker || e != epoch) {
 		return l, fmt.Errorf("run %s, worker %s, epoch %d: %w", runID, worker, epoch, journal.ErrFenced)
 	}
@@ -45,7 +46,8 @@ func (t *tx) fence(ctx context.Context, runID, worker string, epoch int) (leased
 // that it is the only one to fail.
 func (db *DB) Append(ctx context.Context, groups []journal.Group, sync bool) (refused map[string]error, err error) {
 	refused, err = db.append(ctx, groups, sync)
-	if err == nil || len(groups) < 2 || errors.Is(err, run.ErrUnavailable) || errors.Is(err, errWriterClosed) {
+	var damage *run.DamageError // of what one of them needs; what else is not available is so for all
+	if err == nil || len(groups) < 2 || errors.Is(err, run.ErrUnavailable) && !errors.As(err, &damage) {
 		return refused, err
 	}
 	refused = map[string]error{}
@@ -66,7 +68,7 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 		wrote := false
 		for i := range groups {
 			g := &groups[i]
-			l, err := tx.fence(ctx, g.Chunk.Run, g.Owner, g.Chunk.Epoch)
+			l, err := tx.fence(ctx, g.Chunk.Run, g.Chunk.Thread, g.Owner, g.Chunk.Epoch)
 			if errors.Is(err, journal.ErrFenced) {
 				if refused == nil {
 					refused = map[string]error{}
@@ -135,11 +137,14 @@ func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error 
 	return nil
 }
 
+var readRun = "SELECT no, thread_id, " + runRows.intact("runs") + " FROM runs WHERE id = ?"
+
 // Read returns a stretch of a run's chunks.
 func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) ([]journal.Chunk, error) {
 	var no int64
 	var thread string
-	err := db.reads.row(ctx, "SELECT no, thread_id FROM runs WHERE id = ?", runID).Scan(&no, &thread)
+	var intact bool
+	err := db.reads.row(ctx, readRun, runID).Scan(&no, &thread, &intact)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, journal.ErrGone
 	}
@@ -169,7 +174,7 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 		c := journal.Chunk{Run: runID, Thread: thread}
 		var key, last, sum int64
 		if err := rows.Scan(&key, &last, &c.Epoch, &sum, &c.Data); err != nil {
-			return nil, err
+			return nil, classify(err)
 		}
 		c.First, c.Last, c.Sum = uint64(key&0xffffffff), uint64(last), uint32(sum)
 		if c.Last <= after {
@@ -178,5 +183,11 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 		size += len(c.Data)
 		out = append(out, c)
 	}
-	return out, rows.Err()
+	if err := rows.Err(); err != nil {
+		return out, classify(err)
+	}
+	if len(out) == 0 && !intact {
+		return nil, damagedRun(runID) // whether there is more to come is not known
+	}
+	return out, nil
 }

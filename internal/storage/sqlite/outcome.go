@@ -23,12 +23,16 @@ func (db *DB) Outcomes(ctx context.Context, thread, ns, id string) ([]graph.Outc
 	}
 	// Ids sort by time, so the one after is nearly always the next row.
 	var done sql.NullString
-	err = s.row(ctx, stateDone, s.threadNo, ns, key, key).Scan(&done)
+	var intact bool
+	err = s.row(ctx, stateDone, s.threadNo, ns, key, key).Scan(&done, &intact)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !intact {
+		return nil, s.lost(errSum, "the checkpoint after %s", id)
 	}
 	var snap graph.Snapshot
 	if err := decodeInto(done, &snap.Done); err != nil {

@@ -3,11 +3,18 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
+)
+
+var (
+	leaseRun   = runRows.update("no = ?1", "status", "?2", "worker", "?3", "epoch", "?4", "lease_until", "?5")
+	releaseRun = runRows.update("id = ?1 AND worker = ?2 AND epoch = ?3", "status", "'pending'", "worker", "''", "lease_until", "0")
 )
 
 // Claim leases runs that are due.
@@ -40,6 +47,13 @@ func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n i
 		}
 		for _, no := range nos {
 			r, err := tx.lease(ctx, no, worker, at.Add(lease), run.Running)
+			var damage *run.DamageError
+			if errors.As(err, &damage) {
+				if err := tx.giveUp(ctx, no, at, damage); err != nil {
+					return err
+				}
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -51,19 +65,35 @@ func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n i
 }
 
 func (t *tx) lease(ctx context.Context, no int64, worker string, until time.Time, status run.Status) (run.Run, error) {
-	var before run.Status
-	var holder string
-	if err := t.row(ctx, "SELECT status, worker FROM runs WHERE no = ?", no).Scan(&before, &holder); err != nil {
-		return run.Run{}, err
-	}
-	err := t.exec(ctx, "UPDATE runs SET status = ?, worker = ?, epoch = epoch + 1, lease_until = ? WHERE no = ?", string(status), worker, micros(until), no)
+	r, err := scanRun(t.row(ctx, runSelect+" WHERE no = ?", no))
 	if err != nil {
-		return run.Run{}, err
+		return r, err
 	}
-	r, err := scanRun(t.row(ctx, "SELECT "+runColumns+" FROM runs WHERE no = ?", no))
-	r.LeftBy = holder
-	r.HandedOver = before == run.Pending && r.Attempt > 0
-	return r, err
+	r.LeftBy, r.HandedOver = r.Worker, r.Status == run.Pending && r.Attempt > 0
+	r.Status, r.Worker, r.Epoch, r.LeaseUntil = status, worker, r.Epoch+1, until
+	return r, t.change(ctx, leaseRun, no, string(status), worker, r.Epoch, micros(until))
+}
+
+// giveUp takes a run that is damaged out of the queue, so that its thread is free. Its sum is left as it is: whoever asks for
+// the run is told.
+func (t *tx) giveUp(ctx context.Context, no int64, at time.Time, damage *run.DamageError) error {
+	err := t.exec(ctx, "UPDATE runs SET status = ?, worker = '', lease_until = 0 WHERE no = ?", string(run.Failed), no)
+	if err != nil {
+		return err
+	}
+	var threadNo int64
+	err = t.row(ctx, "SELECT t.no FROM runs r JOIN threads t ON t.no = r.thread AND t.id = r.thread_id WHERE r.no = ?", no).Scan(&threadNo)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // which thread it was is damaged too
+	}
+	if err != nil {
+		return err
+	}
+	failure, err := encode(&event.Error{Code: "run_damaged", Message: damage.Error()}, false)
+	if err != nil {
+		return err
+	}
+	return t.settleThread(ctx, threadNo, run.End{Status: run.Failed, At: at}, failure)
 }
 
 // ClaimPending leases a run that waits, leaving it pending, so that it can be ended.
@@ -113,7 +143,7 @@ func (db *DB) Abandon(ctx context.Context, prefix string) error {
 // Release gives a run back: it waits again, before all others of its thread.
 func (db *DB) Release(ctx context.Context, worker, id string, epoch int) error {
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
-		n, err := tx.execCount(ctx, "UPDATE runs SET status = 'pending', worker = '', lease_until = 0 WHERE id = ? AND worker = ? AND epoch = ?", id, worker, epoch)
+		n, err := tx.changeCount(ctx, releaseRun, id, worker, epoch)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("release run %s: %w", id, journal.ErrFenced)
 		}

@@ -18,19 +18,36 @@ const inFlight = "status IN ('running', 'pending')"
 const runColumns = `id, thread_id, owner, assistant, status, request, created, updated, started, ended, not_before,
 	attempt, error, usage, worker, epoch, lease_until, cancel`
 
+var (
+	runSelect = "SELECT " + runColumns + ", " + runRows.intact("runs") + " FROM runs"
+	insertRun = runRows.insert("worker", "epoch", "lease_until")
+	cancelRun = runRows.update("id = ?1 AND owner = ?2 AND cancel = '' AND "+inFlight, "cancel", "?3", "updated", "?4")
+	beginRun  = runRows.update("no = ?1", "started", "CASE started WHEN 0 THEN ?2 ELSE started END", "updated", "?2", "attempt", "?3")
+	endRun    = runRows.update("no = ?1", "status", "?2", "error", "?3", "usage", "?4", "ended", "?5", "updated", "?5", "attempt", "?6",
+		"worker", "''", "lease_until", "0")
+)
+
 func scanRun(row scanner) (run.Run, error) {
 	var r run.Run
 	var request string
+	var intact bool
 	var failure, usage sql.NullString
 	var created, updated, started, ended, notBefore, lease int64
 	err := row.Scan(&r.ID, &r.Thread, &r.Owner, &r.Assistant, &r.Status, &request, &created, &updated, &started, &ended,
-		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel)
+		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel, &intact)
 	if err != nil {
 		return r, err
+	}
+	if !intact {
+		return r, damagedRun(r.ID)
 	}
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.EndedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(ended)
 	r.NotBefore, r.LeaseUntil = fromMicros(notBefore), fromMicros(lease)
 	return r, errors.Join(json.Unmarshal([]byte(request), &r.Request), decodeInto(failure, &r.Error), decodeInto(usage, &r.Usage))
+}
+
+func damagedRun(id string) error {
+	return damaged(errSum, restore+", or delete the run", "run %q", id)
 }
 
 // CreateRun inserts a run, applying the multitask strategy, in one transaction.
@@ -62,10 +79,8 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 		} else {
 			nr.Epoch = r.Queued.Epoch
 		}
-		err = tx.exec(ctx, `INSERT INTO runs (id, thread, thread_id, owner, assistant, status, request, created, updated, not_before, worker, epoch, lease_until)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), string(request), micros(r.At), micros(r.At), micros(notBefore),
-			nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
+		err = tx.exec(ctx, insertRun, nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), string(request), micros(r.At), micros(r.At),
+			0, 0, micros(notBefore), 0, nil, nil, nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
 		if err != nil {
 			return err
 		}
@@ -75,9 +90,11 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 			}
 		}
 		c.Run = nr
-		return tx.exec(ctx, `UPDATE threads SET status = 'busy', updated = ?, config = ?,
-			metadata = json_set(metadata, '$.graph_id', ?, '$.assistant_id', ?) WHERE no = ?`,
-			micros(r.At), object(r.Request.Config), r.Request.Graph, r.Request.Assistant, no)
+		n, err := tx.execCount(ctx, occupyThread.sealed, no, micros(r.At), object(r.Request.Config), r.Request.Graph, r.Request.Assistant)
+		if err == nil && n == 0 {
+			err = damagedThread(r.Thread)
+		}
+		return err
 	})
 	return c, err
 }
@@ -127,7 +144,7 @@ func (t *tx) applyStrategy(ctx context.Context, threadNo int64, r run.NewRun, c 
 
 // Run returns a run.
 func (db *DB) Run(ctx context.Context, who run.Identity, id string) (run.Run, error) {
-	r, err := scanRun(db.reads.row(ctx, "SELECT "+runColumns+" FROM runs WHERE id = ? AND owner = ?", id, who.Owner))
+	r, err := scanRun(db.reads.row(ctx, runSelect+" WHERE id = ? AND owner = ?", id, who.Owner))
 	return r, found(err, "run", id)
 }
 
@@ -141,7 +158,7 @@ func (db *DB) ThreadRuns(ctx context.Context, who run.Identity, thread string, s
 	if status != "" {
 		c.add("status = ?", string(status))
 	}
-	rows, err := db.reads.query(ctx, "SELECT "+runColumns+" FROM runs"+c.where()+" ORDER BY no DESC LIMIT ? OFFSET ?", append(c.args, limit, offset)...)
+	rows, err := db.reads.query(ctx, runSelect+c.where()+" ORDER BY no DESC LIMIT ? OFFSET ?", append(c.args, limit, offset)...)
 	return collect(rows, err, scanRun)
 }
 
@@ -179,7 +196,7 @@ func (db *DB) SearchRuns(ctx context.Context, who run.Identity, q run.RunQuery) 
 	if q.Limit == 0 {
 		return nil, total, nil
 	}
-	rows, err := db.reads.query(ctx, "SELECT "+runColumns+" FROM runs"+c.where()+
+	rows, err := db.reads.query(ctx, runSelect+c.where()+
 		sortOrder("", q.Asc, nil, "created", "no")+" LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
 	list, err := collect(rows, err, scanRun)
 	return list, total, err
@@ -187,7 +204,7 @@ func (db *DB) SearchRuns(ctx context.Context, who run.Identity, q run.RunQuery) 
 
 // RunsInFlight lists an owner's runs that have not ended.
 func (db *DB) RunsInFlight(ctx context.Context, who run.Identity) ([]run.Run, error) {
-	rows, err := db.reads.query(ctx, "SELECT "+runColumns+" FROM runs WHERE +owner = ? AND "+inFlight+" ORDER BY +no", who.Owner)
+	rows, err := db.reads.query(ctx, runSelect+" WHERE +owner = ? AND "+inFlight+" ORDER BY +no", who.Owner)
 	return collect(rows, err, scanRun)
 }
 
@@ -196,14 +213,21 @@ func (db *DB) DeleteRun(ctx context.Context, who run.Identity, id string) error 
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
 		var l leased
 		var status run.Status
-		err := tx.row(ctx, "SELECT no, thread, status FROM runs WHERE id = ? AND owner = ?", id, who.Owner).Scan(&l.no, &l.threadNo, &status)
+		var thread string
+		err := tx.row(ctx, "SELECT no, thread, thread_id, status FROM runs WHERE id = ? AND owner = ?", id, who.Owner).Scan(&l.no, &l.threadNo, &thread, &status)
 		if err != nil {
 			return found(err, "run", id)
 		}
 		if !status.Ended() {
 			return fmt.Errorf("run %q is %s: %w", id, status, run.ErrBusy)
 		}
-		return tx.removeRun(ctx, l, " AND "+unused)
+		if err := tx.checkState(ctx, l.threadNo, thread); err != nil {
+			return err
+		}
+		if err := tx.removeRun(ctx, l, " AND "+unused); err != nil {
+			return err
+		}
+		return tx.exec(ctx, cutOff.sealed, l.threadNo)
 	})
 }
 
@@ -235,26 +259,24 @@ func (t *tx) removeRun(ctx context.Context, l leased, blobs string) error {
 			return err
 		}
 	}
-	return nil
+	return t.change(ctx, refindHead, l.threadNo)
 }
 
 // RequestCancel notes the wish; the first one wins.
 func (db *DB) RequestCancel(ctx context.Context, who run.Identity, id string, action run.Action) (r run.Run, err error) {
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
-		err := tx.exec(ctx, "UPDATE runs SET cancel = ?, updated = ? WHERE id = ? AND owner = ? AND cancel = '' AND "+inFlight,
-			string(action), micros(now()), id, who.Owner)
+		err := tx.change(ctx, cancelRun, id, who.Owner, string(action), micros(now()))
 		if err != nil {
 			return err
 		}
-		r, err = scanRun(tx.row(ctx, "SELECT "+runColumns+" FROM runs WHERE id = ? AND owner = ?", id, who.Owner))
+		r, err = scanRun(tx.row(ctx, runSelect+" WHERE id = ? AND owner = ?", id, who.Owner))
 		return found(err, "run", id)
 	})
 	return r, err
 }
 
 func (t *tx) beginRun(ctx context.Context, l leased, b run.Begin) error {
-	return t.exec(ctx, "UPDATE runs SET started = CASE started WHEN 0 THEN ?1 ELSE started END, updated = ?1, attempt = ?2 WHERE no = ?3",
-		micros(b.At), b.Attempt, l.no)
+	return t.change(ctx, beginRun, l.no, micros(b.At), b.Attempt)
 }
 
 // endRun closes a run and gives its thread the status that follows from it.
@@ -267,8 +289,7 @@ func (t *tx) endRun(ctx context.Context, l leased, e run.End) error {
 	if err != nil {
 		return err
 	}
-	err = t.exec(ctx, `UPDATE runs SET status = ?, error = ?, usage = ?, ended = ?, updated = ?, attempt = ?, worker = '', lease_until = 0
-		WHERE no = ?`, string(e.Status), failure, usage, micros(e.At), micros(e.At), e.Attempt, l.no)
+	err = t.change(ctx, endRun, l.no, string(e.Status), failure, usage, micros(e.At), e.Attempt)
 	if err != nil {
 		return err
 	}
@@ -308,9 +329,9 @@ func (t *tx) settleThread(ctx context.Context, threadNo int64, e run.End, failur
 	case waiting:
 		status = run.ThreadInterrupted
 	}
-	err = t.exec(ctx, "UPDATE threads SET status = ?, error = ?, updated = ? WHERE no = ?", string(status), failure, micros(e.At), threadNo)
+	err = t.change(ctx, settleThread, threadNo, string(status), failure, micros(e.At))
 	if err == nil && e.Temporary {
-		err = t.exec(ctx, "UPDATE threads SET expires = ? WHERE no = ?", micros(e.At.Add(temporaryLife)), threadNo)
+		err = t.change(ctx, expireThread, threadNo, micros(e.At.Add(temporaryLife)))
 	}
 	return err
 }

@@ -1,5 +1,6 @@
--- Version 1. Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the
--- tables that have many rows. auto_vacuum must be set before the first table is made.
+-- Version 2: what a new file is made of. Files of older versions get here by the steps in schema.go.
+-- Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the tables that have many
+-- rows. "sum" columns are checksums of their rows; see seal.go. auto_vacuum must be set before the first table is made.
 
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -14,7 +15,9 @@ CREATE TABLE threads (
   created  INTEGER NOT NULL,
   updated  INTEGER NOT NULL,
   state_at INTEGER NOT NULL DEFAULT 0,
-  expires  INTEGER NOT NULL DEFAULT 0
+  expires  INTEGER NOT NULL DEFAULT 0,
+  head     BLOB, -- the id of the latest checkpoint, by which its loss is found
+  sum      INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX threads_by_owner ON threads (owner, created);
 CREATE INDEX threads_by_update ON threads (owner, updated);
@@ -40,7 +43,8 @@ CREATE TABLE runs (
   worker      TEXT NOT NULL DEFAULT '',
   epoch       INTEGER NOT NULL DEFAULT 0,
   lease_until INTEGER NOT NULL DEFAULT 0,
-  cancel      TEXT NOT NULL DEFAULT ''
+  cancel      TEXT NOT NULL DEFAULT '',
+  sum         INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX runs_by_thread ON runs (thread, no);
 CREATE INDEX runs_by_owner ON runs (owner, created);
@@ -73,6 +77,8 @@ CREATE TABLE checkpoints (
   joins    TEXT,
   metadata TEXT,
   done     TEXT,
+  cut      INTEGER NOT NULL DEFAULT 0, -- the parent was deleted on purpose
+  sum      INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (thread, ns, id)
 ) WITHOUT ROWID;
 
@@ -84,6 +90,7 @@ CREATE TABLE blobs (
   base    INTEGER NOT NULL, -- the version that data is appended to; 0 if data is the whole value
   run     INTEGER,
   data    BLOB NOT NULL,
+  sum     INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (thread, ns, field, version)
 ) WITHOUT ROWID;
 
@@ -94,6 +101,7 @@ CREATE TABLE kept (
   task       TEXT NOT NULL,
   run        INTEGER,
   outcome    TEXT NOT NULL,
+  sum        INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (thread, ns, checkpoint, task)
 ) WITHOUT ROWID;
 
@@ -101,7 +109,8 @@ CREATE TABLE assistants (
   id      TEXT PRIMARY KEY,
   owner   TEXT NOT NULL, -- '' for the system's
   current INTEGER NOT NULL,
-  created INTEGER NOT NULL
+  created INTEGER NOT NULL,
+  sum     INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 
 CREATE TABLE assistant_versions (
@@ -114,6 +123,7 @@ CREATE TABLE assistant_versions (
   context     TEXT NOT NULL,
   metadata    TEXT NOT NULL,
   created     INTEGER NOT NULL,
+  sum         INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (id, version)
 ) WITHOUT ROWID;
 
@@ -126,6 +136,7 @@ CREATE TABLE items (
   updated INTEGER NOT NULL,
   expires INTEGER NOT NULL DEFAULT 0,
   ttl     INTEGER NOT NULL DEFAULT 0, -- microseconds that the item was given to live
+  sum     INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (owner, ns, key)
 ) WITHOUT ROWID;
 CREATE INDEX items_by_expiry ON items (expires) WHERE expires > 0;
@@ -145,6 +156,7 @@ CREATE TABLE crons (
   metadata  TEXT NOT NULL,
   keep      INTEGER NOT NULL,
   created   INTEGER NOT NULL,
-  updated   INTEGER NOT NULL
+  updated   INTEGER NOT NULL,
+  sum       INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX crons_due ON crons (next) WHERE enabled AND next > 0;

@@ -14,18 +14,40 @@ import (
 
 const threadColumns = "id, owner, status, metadata, config, error, created, updated, state_at, expires"
 
+var (
+	threadSelect = "SELECT " + threadColumns + ", " + threadRows.intact("threads") + " FROM threads"
+	insertThread = threadRows.insert() + " ON CONFLICT (id) DO NOTHING"
+	patchThread  = threadRows.update("id = ?1", "metadata", "?2", "updated", "?3", "expires", "?4")
+	// In one statement with the run that makes the thread busy.
+	occupyThread = threadRows.update("no = ?1", "status", "'busy'", "updated", "?2", "config", "?3",
+		"metadata", "json_set(metadata, '$.graph_id', ?4, '$.assistant_id', ?5)")
+	settleThread = threadRows.update("no = ?1", "status", "?2", "error", "?3", "updated", "?4")
+	expireThread = threadRows.update("no = ?1", "expires", "?2")
+	advanceState = threadRows.update("no = ?1", "state_at", "?2")
+	advanceHead  = threadRows.update("no = ?1", "state_at", "?2", "head", "max(coalesce(head, x''), ?3)")
+	refindHead   = threadRows.update("no = ?1", "head", "(SELECT max(c.id) FROM checkpoints c WHERE c.thread = ?1 AND c.ns = '')")
+)
+
 func scanThread(row scanner) (run.Thread, error) {
 	var t run.Thread
 	var metadata, config string
 	var failure sql.NullString
 	var created, updated, stateAt, expires int64
-	err := row.Scan(&t.ID, &t.Owner, &t.Status, &metadata, &config, &failure, &created, &updated, &stateAt, &expires)
+	var intact bool
+	err := row.Scan(&t.ID, &t.Owner, &t.Status, &metadata, &config, &failure, &created, &updated, &stateAt, &expires, &intact)
 	if err != nil {
 		return t, err
+	}
+	if !intact {
+		return t, damagedThread(t.ID)
 	}
 	t.Metadata, t.Config = json.RawMessage(metadata), json.RawMessage(config)
 	t.CreatedAt, t.UpdatedAt, t.StateAt, t.ExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(stateAt), fromMicros(expires)
 	return t, decodeInto(failure, &t.Error)
+}
+
+func damagedThread(id string) error {
+	return damaged(errSum, restore+", or delete the thread", "thread %q", id)
 }
 
 // CreateThread inserts a thread.
@@ -46,9 +68,8 @@ func (t *tx) createThread(ctx context.Context, who run.Identity, th run.Thread) 
 	if th.UpdatedAt.IsZero() {
 		th.UpdatedAt = th.CreatedAt
 	}
-	n, err := t.execCount(ctx, `INSERT INTO threads (id, owner, status, metadata, config, created, updated, expires)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		th.ID, th.Owner, string(th.Status), string(th.Metadata), string(th.Config), micros(th.CreatedAt), micros(th.UpdatedAt), micros(th.ExpiresAt))
+	n, err := t.execCount(ctx, insertThread, th.ID, th.Owner, string(th.Status), string(th.Metadata), string(th.Config), nil,
+		micros(th.CreatedAt), micros(th.UpdatedAt), 0, nil, micros(th.ExpiresAt))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("thread %q: %w", th.ID, run.ErrExists)
 	}
@@ -57,7 +78,7 @@ func (t *tx) createThread(ctx context.Context, who run.Identity, th run.Thread) 
 
 // Thread returns a thread.
 func (db *DB) Thread(ctx context.Context, who run.Identity, id string) (run.Thread, error) {
-	t, err := scanThread(db.reads.row(ctx, "SELECT "+threadColumns+" FROM threads WHERE id = ? AND owner = ?", id, who.Owner))
+	t, err := scanThread(db.reads.row(ctx, threadSelect+" WHERE id = ? AND owner = ?", id, who.Owner))
 	return t, found(err, "thread", id)
 }
 
@@ -77,7 +98,9 @@ func (c *conditions) add(text string, args ...any) {
 	c.args = append(c.args, args...)
 }
 
-func (c *conditions) where() string { return " WHERE " + strings.Join(c.texts, " AND ") }
+func (c *conditions) all() string { return strings.Join(c.texts, " AND ") }
+
+func (c *conditions) where() string { return " WHERE " + c.all() }
 
 // sortOrder picks from a fixed list; ties are broken by id so that pages do not overlap.
 func sortOrder(by string, asc bool, columns map[string]string, fallback, tie string) string {
@@ -118,7 +141,7 @@ func (db *DB) SearchThreads(ctx context.Context, who run.Identity, q run.ThreadQ
 	if q.Limit == 0 {
 		return nil, total, nil
 	}
-	rows, err := db.reads.query(ctx, "SELECT "+threadColumns+" FROM threads"+c.where()+
+	rows, err := db.reads.query(ctx, threadSelect+c.where()+
 		sortOrder(q.SortBy, q.Asc, threadSort, "created", "no")+" LIMIT ? OFFSET ?", append(c.args, q.Limit, q.Offset)...)
 	list, err := collect(rows, err, scanThread)
 	return list, total, err
@@ -127,7 +150,7 @@ func (db *DB) SearchThreads(ctx context.Context, who run.Identity, q run.ThreadQ
 // PatchThread merges metadata and sets the expiry.
 func (db *DB) PatchThread(ctx context.Context, who run.Identity, id string, metadata json.RawMessage, expires *time.Time) (th run.Thread, err error) {
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) (err error) {
-		th, err = scanThread(tx.row(ctx, "SELECT "+threadColumns+" FROM threads WHERE id = ? AND owner = ?", id, who.Owner))
+		th, err = scanThread(tx.row(ctx, threadSelect+" WHERE id = ? AND owner = ?", id, who.Owner))
 		if err != nil {
 			return found(err, "thread", id)
 		}
@@ -138,8 +161,7 @@ func (db *DB) PatchThread(ctx context.Context, who run.Identity, id string, meta
 			th.ExpiresAt = *expires
 		}
 		th.UpdatedAt = now()
-		return tx.exec(ctx, "UPDATE threads SET metadata = ?, updated = ?, expires = ? WHERE id = ?",
-			string(th.Metadata), micros(th.UpdatedAt), micros(th.ExpiresAt), id)
+		return tx.change(ctx, patchThread, id, string(th.Metadata), micros(th.UpdatedAt), micros(th.ExpiresAt))
 	})
 	return th, err
 }
@@ -222,7 +244,7 @@ func (db *DB) CopyThread(ctx context.Context, who run.Identity, id, newID string
 		if err != nil {
 			return err
 		}
-		th, err = scanThread(tx.row(ctx, "SELECT "+threadColumns+" FROM threads WHERE no = ?", from))
+		th, err = scanThread(tx.row(ctx, threadSelect+" WHERE no = ?", from))
 		if err != nil {
 			return err
 		}
@@ -239,18 +261,23 @@ func (db *DB) CopyThread(ctx context.Context, who run.Identity, id, newID string
 		}
 		// The copies belong to no run, so that deleting the original's runs does not reach them; which one made
 		// them stays in their metadata.
+		if err := tx.checkState(ctx, from, id); err != nil {
+			return err
+		}
 		for _, stmt := range []string{
-			`INSERT INTO checkpoints SELECT ?, c.ns, c.id, c.parent, NULL, c.step, c.source, c.at, c.versions, c.next, c.joins,
-				CASE WHEN r.id IS NULL THEN c.metadata ELSE json_set(coalesce(c.metadata, '{}'), '$.run_id', r.id) END, c.done
-				FROM checkpoints c LEFT JOIN runs r ON r.no = c.run WHERE c.thread = ?`,
-			`INSERT INTO blobs SELECT ?, ns, field, version, base, NULL, data FROM blobs WHERE thread = ?`,
-			`INSERT INTO kept SELECT ?, ns, checkpoint, task, NULL, outcome FROM kept WHERE thread = ?`,
+			checkpointRows.copy("checkpoints LEFT JOIN runs r ON r.no = checkpoints.run", map[string]string{
+				"metadata": "CASE WHEN r.id IS NULL THEN checkpoints.metadata ELSE json_set(coalesce(checkpoints.metadata, '{}'), '$.run_id', r.id) END"}),
+			blobRows.copy("blobs", nil),
+			keptRows.copy("kept", nil),
 		} {
 			if err := tx.exec(ctx, stmt, to, from); err != nil {
 				return err
 			}
 		}
-		return tx.exec(ctx, "UPDATE threads SET state_at = ? WHERE no = ?", micros(th.StateAt), to)
+		if err := tx.change(ctx, advanceState, to, micros(th.StateAt)); err != nil {
+			return err
+		}
+		return tx.change(ctx, refindHead, to)
 	})
 	return th, err
 }
@@ -276,7 +303,7 @@ func (db *DB) SaveState(ctx context.Context, who run.Identity, thread string, st
 				return err
 			}
 		}
-		return tx.exec(ctx, "UPDATE threads SET status = ?, updated = ?, error = NULL WHERE no = ?", string(status), micros(now()), no)
+		return tx.change(ctx, settleThread, no, string(status), nil, micros(now()))
 	})
 }
 
@@ -290,11 +317,15 @@ func (db *DB) PruneThread(ctx context.Context, who run.Identity, id string) erro
 		if busy, err := tx.isBusy(ctx, no); err != nil || busy {
 			return busyOr(err, id)
 		}
+		if err := tx.checkState(ctx, no, id); err != nil {
+			return err
+		}
 		for _, stmt := range []string{
 			`DELETE FROM checkpoints WHERE thread = ?1 AND id < (SELECT max(id) FROM checkpoints c WHERE c.thread = ?1 AND c.ns = checkpoints.ns)`,
 			`DELETE FROM kept WHERE thread = ?1 AND checkpoint NOT IN (SELECT id FROM checkpoints c WHERE c.thread = ?1 AND c.ns = kept.ns)`,
 			// What finished tasks wrote may be stored in versions that go now.
-			`UPDATE checkpoints SET done = NULL WHERE thread = ?1`,
+			forgetDone.sealed,
+			cutOff.sealed,
 			`DELETE FROM blobs WHERE thread = ?1 AND ` + unused,
 		} {
 			if err := tx.exec(ctx, stmt, no); err != nil {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tributary-ai/tributary/internal/run"
 )
 
 // writer runs all writing operations on one connection, in group commits: while one transaction is being
@@ -35,7 +38,7 @@ type op struct {
 	done chan struct{}
 }
 
-var errWriterClosed = errors.New("the database is closed")
+var errWriterClosed = fmt.Errorf("the database is closed: %w", run.ErrUnavailable)
 
 func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	conn, err := db.Conn(ctx)
@@ -75,7 +78,7 @@ func (w *writer) run(ctx context.Context, disk bool, do func(ctx context.Context
 	// The operation is carried out whatever becomes of ctx: whoever hangs up must not leave others
 	// guessing whether it was done.
 	<-o.done
-	return unavailable(o.err)
+	return classify(o.err)
 }
 
 // loop belongs to startWriter and close.
@@ -254,20 +257,35 @@ func (s *statements) execCount(ctx context.Context, text string, args ...any) (i
 	return res.RowsAffected()
 }
 
+// change makes a change; see [change].
+func (t *tx) change(ctx context.Context, c change, args ...any) error {
+	_, err := t.changeCount(ctx, c, args...)
+	return err
+}
+
+func (t *tx) changeCount(ctx context.Context, c change, args ...any) (int64, error) {
+	n, err := t.execCount(ctx, c.sealed, args...)
+	if err == nil && n == 0 {
+		return t.execCount(ctx, c.plain, args...)
+	}
+	return n, err
+}
+
 func (s *statements) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	st, err := s.prepare(ctx, text)
 	if err != nil {
-		return nil, err
+		return nil, classify(err)
 	}
-	return st.QueryContext(ctx, args...)
+	rows, err := st.QueryContext(ctx, args...)
+	return rows, classify(err)
 }
 
 func (s *statements) row(ctx context.Context, text string, args ...any) scanner {
 	st, err := s.prepare(ctx, text)
 	if err != nil {
-		return failedRow{err}
+		return failedRow{classify(err)}
 	}
-	return st.QueryRowContext(ctx, args...)
+	return classified{st.QueryRowContext(ctx, args...)}
 }
 
 func (s *statements) close() error {

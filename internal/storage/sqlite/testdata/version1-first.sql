@@ -1,0 +1,127 @@
+-- Version 1. Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the
+-- tables that have many rows. auto_vacuum must be set before the first table is made.
+
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE threads (
+  no       INTEGER PRIMARY KEY AUTOINCREMENT,
+  id       TEXT NOT NULL UNIQUE,
+  owner    TEXT NOT NULL,
+  status   TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  config   TEXT NOT NULL,
+  error    TEXT,
+  created  INTEGER NOT NULL,
+  updated  INTEGER NOT NULL,
+  state_at INTEGER NOT NULL DEFAULT 0,
+  expires  INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX threads_by_owner ON threads (owner, created);
+CREATE INDEX threads_by_expiry ON threads (expires) WHERE expires > 0;
+
+CREATE TABLE runs (
+  no          INTEGER PRIMARY KEY AUTOINCREMENT,
+  id          TEXT NOT NULL UNIQUE,
+  thread      INTEGER NOT NULL REFERENCES threads (no),
+  thread_id   TEXT NOT NULL,
+  owner       TEXT NOT NULL,
+  assistant   TEXT NOT NULL,
+  status      TEXT NOT NULL,
+  request     TEXT NOT NULL,
+  created     INTEGER NOT NULL,
+  updated     INTEGER NOT NULL,
+  started     INTEGER NOT NULL DEFAULT 0,
+  ended       INTEGER NOT NULL DEFAULT 0,
+  not_before  INTEGER NOT NULL,
+  attempt     INTEGER NOT NULL DEFAULT 0,
+  error       TEXT,
+  usage       TEXT,
+  worker      TEXT NOT NULL DEFAULT '',
+  epoch       INTEGER NOT NULL DEFAULT 0,
+  lease_until INTEGER NOT NULL DEFAULT 0,
+  cancel      TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX runs_by_thread ON runs (thread, no);
+CREATE INDEX runs_pending ON runs (not_before, no) WHERE status = 'pending';
+CREATE INDEX runs_leased ON runs (lease_until) WHERE worker <> '';
+-- The law "at most one run of a thread executes at a time", held by the database itself.
+CREATE UNIQUE INDEX runs_one_running ON runs (thread) WHERE status = 'running';
+
+-- key = run's no << 32 | first seq: a run's chunks lie side by side, in order.
+CREATE TABLE journal (
+  key   INTEGER PRIMARY KEY,
+  last  INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  sum   INTEGER NOT NULL,
+  data  BLOB NOT NULL
+);
+
+CREATE TABLE checkpoints (
+  thread   INTEGER NOT NULL,
+  ns       TEXT NOT NULL,
+  id       BLOB NOT NULL, -- a UUID's 16 bytes
+  parent   BLOB,
+  run      INTEGER,
+  step     INTEGER NOT NULL,
+  source   TEXT NOT NULL,
+  at       INTEGER NOT NULL,
+  versions TEXT NOT NULL,
+  next     TEXT,
+  joins    TEXT,
+  metadata TEXT,
+  done     TEXT,
+  PRIMARY KEY (thread, ns, id)
+) WITHOUT ROWID;
+
+CREATE TABLE blobs (
+  thread  INTEGER NOT NULL,
+  ns      TEXT NOT NULL,
+  field   TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  base    INTEGER NOT NULL, -- the version that data is appended to; 0 if data is the whole value
+  run     INTEGER,
+  data    BLOB NOT NULL,
+  PRIMARY KEY (thread, ns, field, version)
+) WITHOUT ROWID;
+
+CREATE TABLE kept (
+  thread     INTEGER NOT NULL,
+  ns         TEXT NOT NULL,
+  checkpoint BLOB NOT NULL,
+  task       TEXT NOT NULL,
+  run        INTEGER,
+  outcome    TEXT NOT NULL,
+  PRIMARY KEY (thread, ns, checkpoint, task)
+) WITHOUT ROWID;
+
+CREATE TABLE assistants (
+  id      TEXT PRIMARY KEY,
+  owner   TEXT NOT NULL, -- '' for the system's
+  current INTEGER NOT NULL,
+  created INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE assistant_versions (
+  id          TEXT NOT NULL,
+  version     INTEGER NOT NULL,
+  graph       TEXT NOT NULL,
+  name        TEXT NOT NULL,
+  description TEXT,
+  config      TEXT NOT NULL,
+  context     TEXT NOT NULL,
+  metadata    TEXT NOT NULL,
+  created     INTEGER NOT NULL,
+  PRIMARY KEY (id, version)
+) WITHOUT ROWID;
+
+CREATE TABLE items (
+  owner   TEXT NOT NULL,
+  ns      TEXT NOT NULL, -- labels, each followed by U+001F
+  key     TEXT NOT NULL,
+  value   TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  updated INTEGER NOT NULL,
+  expires INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (owner, ns, key)
+) WITHOUT ROWID;
+CREATE INDEX items_by_expiry ON items (expires) WHERE expires > 0;
