@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"hash/fnv"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
 // conversation gathers messages into the turns that the API wants.
@@ -107,12 +107,12 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 		}
 		c.ids[id] = true
 		c.called[call.Name] = true
-		use := sdk.NewToolUseBlock(id, arguments(call.Arguments), call.Name)
+		use := sdk.NewToolUseBlock(id, request.Arguments(call.Arguments), call.Name)
 		if json.Valid([]byte(call.Signature)) && kept.Type([]byte(call.Signature)) != "" {
 			use.OfToolUse.Caller = param.Override[sdk.ToolUseBlockParamCallerUnion](json.RawMessage(call.Signature))
 		}
 		blocks = append(blocks, use)
-		results = append(results, result(id, answerTo(call, msgs, i, taken)))
+		results = append(results, result(id, request.Result(call, msgs, i, taken)))
 	}
 	if len(blocks) == thoughts {
 		return // thinking alone is no turn
@@ -121,23 +121,11 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 	c.turn(sdk.MessageParamRoleUser, results...)
 }
 
-// answerTo finds the result of a call among the messages after it, before the model speaks again. Results
-// without a call id answer calls in order.
-func answerTo(call item.ToolCall, msgs []item.Message, i int, taken []bool) *item.Message {
-	for j := i + 1; j < len(msgs) && msgs[j].Role != item.Assistant; j++ {
-		if msgs[j].Role == item.Tool && !taken[j] && (msgs[j].CallID == call.CallID || msgs[j].CallID == "") {
-			taken[j] = true
-			return &msgs[j]
-		}
-	}
-	return nil
-}
-
 func result(id string, m *item.Message) sdk.ContentBlockParamUnion {
 	out := sdk.ToolResultBlockParam{ToolUseID: id}
 	if m == nil {
 		out.IsError = sdk.Bool(true)
-		m = &item.Message{Content: item.Text("The call was interrupted; whether it had any effect is not known.")}
+		m = &item.Message{Content: item.Text(request.Interrupted)}
 	}
 	if m.Failed {
 		out.IsError = sdk.Bool(true)
@@ -154,23 +142,6 @@ func resultAsText(m item.Message) []item.Block {
 		name = "a tool"
 	}
 	return append(item.Text("(Result of "+name+":)"), m.Content...)
-}
-
-// arguments makes an object of what a model wrote, since the API accepts nothing else. What does not parse is
-// shown to the model as it wrote it.
-func arguments(s string) json.RawMessage {
-	b := bytes.TrimSpace([]byte(s))
-	if len(b) == 0 {
-		return json.RawMessage("{}")
-	}
-	if b[0] == '{' && json.Valid(b) {
-		return b
-	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": s})
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return wrapped
 }
 
 var goodID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
@@ -212,7 +183,7 @@ func content(blocks []item.Block) []sdk.ContentBlockParamUnion {
 }
 
 func image(b item.Block) sdk.ContentBlockParamUnion {
-	if mime, data, ok := dataURL(b.URL); ok {
+	if mime, data, ok := request.DataURL(b.URL); ok {
 		return sdk.NewImageBlockBase64(cmp.Or(mime, b.MIME, "image/png"), data)
 	}
 	if !strings.HasPrefix(b.URL, "http://") && !strings.HasPrefix(b.URL, "https://") {
@@ -222,7 +193,7 @@ func image(b item.Block) sdk.ContentBlockParamUnion {
 }
 
 func file(b item.Block) sdk.ContentBlockParamUnion {
-	mime, data, inline := dataURL(b.URL)
+	mime, data, inline := request.DataURL(b.URL)
 	mime = cmp.Or(mime, b.MIME)
 	var out sdk.ContentBlockParamUnion
 	switch {
@@ -272,26 +243,4 @@ func foreign(raw json.RawMessage) (sdk.ContentBlockParamUnion, bool) {
 		return sdk.ContentBlockParamUnion{OfSearchResult: &one}, true
 	}
 	return sdk.ContentBlockParamUnion{}, false
-}
-
-// dataURL takes a "data:" URL apart; the data is base64 in any case.
-func dataURL(s string) (mime, data string, ok bool) {
-	rest, ok := strings.CutPrefix(s, "data:")
-	if !ok {
-		return "", "", false
-	}
-	head, data, ok := strings.Cut(rest, ",")
-	if !ok {
-		return "", "", false
-	}
-	head, encoded := strings.CutSuffix(head, ";base64")
-	mime, _, _ = strings.Cut(head, ";")
-	if !encoded {
-		plain, err := url.PathUnescape(data)
-		if err != nil {
-			return "", "", false
-		}
-		data = base64.StdEncoding.EncodeToString([]byte(plain))
-	}
-	return mime, data, true
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
 // The ways in which models are asked to think.
@@ -70,15 +71,7 @@ func (m *Model) body(req model.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)
 	}
-	for _, extra := range []map[string]json.RawMessage{m.opts.Extra, req.Extra} {
-		if len(extra) == 0 {
-			continue
-		}
-		if body, err = mergePatch(body, extra); err != nil {
-			return nil, err
-		}
-	}
-	return body, nil
+	return request.Patch(body, m.opts.Extra, req.Extra)
 }
 
 // tools offers the request's tools and the provider's own. called are those that the conversation used.
@@ -224,37 +217,6 @@ func (m *Model) cache(p *sdk.MessageNewParams) {
 			return
 		}
 	}
-}
-
-// mergePatch applies RFC 7396 to an object: null removes, objects are merged, all else replaces.
-func mergePatch(object []byte, patch map[string]json.RawMessage) ([]byte, error) {
-	var have map[string]json.RawMessage
-	if err := json.Unmarshal(object, &have); err != nil || have == nil {
-		have = map[string]json.RawMessage{}
-	}
-	for key, value := range patch {
-		value = bytes.TrimSpace(value)
-		if !json.Valid(value) {
-			return nil, fmt.Errorf("extra %q is not valid JSON", key)
-		}
-		switch {
-		case bytes.Equal(value, []byte("null")):
-			delete(have, key)
-		case value[0] == '{':
-			var inner map[string]json.RawMessage
-			if err := json.Unmarshal(value, &inner); err != nil {
-				return nil, fmt.Errorf("extra %q: %w", key, err)
-			}
-			merged, err := mergePatch(have[key], inner)
-			if err != nil {
-				return nil, fmt.Errorf("extra %q: %w", key, err)
-			}
-			have[key] = merged
-		default:
-			have[key] = value
-		}
-	}
-	return json.Marshal(have)
 }
 
 // version finds the generation in a model's name, wherever it is served: claude-3-7-sonnet-20250219,

@@ -1,9 +1,7 @@
 package gemini
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"mime"
 	"net/url"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
 // content is one turn.
@@ -139,11 +138,11 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 		signed = signed || call.Signature != ""
 	}
 	for n, call := range m.ToolCalls {
-		p := sentPart{Call: &sentCall{Name: call.Name, Args: arguments(call.Arguments)}, Signature: call.Signature}
+		p := sentPart{Call: &sentCall{Name: call.Name, Args: request.Arguments(call.Arguments)}, Signature: call.Signature}
 		if !signed && n == 0 { // one signature stands for all calls of a turn
 			p.Signature = pass
 		}
-		answer := result(call, answerTo(call, msgs, i, taken), &shown)
+		answer := result(call, request.Result(call, msgs, i, taken), &shown)
 		if c.ids {
 			p.Call.ID, answer.Result.ID = call.CallID, call.CallID
 		}
@@ -181,24 +180,12 @@ func (c *conversation) said(blocks []item.Block) []sentPart {
 	return out
 }
 
-// answerTo finds the result of a call among the messages after it, before the model speaks again. Results
-// without a call id answer calls in order.
-func answerTo(call item.ToolCall, msgs []item.Message, i int, taken []bool) *item.Message {
-	for j := i + 1; j < len(msgs) && msgs[j].Role != item.Assistant; j++ {
-		if msgs[j].Role == item.Tool && !taken[j] && (msgs[j].CallID == call.CallID || msgs[j].CallID == "") {
-			taken[j] = true
-			return &msgs[j]
-		}
-	}
-	return nil
-}
-
 // result is what a call gave. Pictures and files in it are shown in a turn of their own.
 func result(call item.ToolCall, m *item.Message, shown *[]sentPart) sentPart {
 	out := &sentResult{Name: call.Name}
 	switch {
 	case m == nil:
-		out.Response = map[string]string{"error": "The call was interrupted; whether it had any effect is not known."}
+		out.Response = map[string]string{"error": request.Interrupted}
 	case m.Failed:
 		out.Response = map[string]string{"error": m.Text()}
 	default:
@@ -212,23 +199,6 @@ func result(call item.ToolCall, m *item.Message, shown *[]sentPart) sentPart {
 		}
 	}
 	return sentPart{Result: out}
-}
-
-// arguments makes an object of what a model wrote, since the API accepts nothing else. What does not parse is
-// shown to the model as it wrote it.
-func arguments(s string) json.RawMessage {
-	b := bytes.TrimSpace([]byte(s))
-	if len(b) == 0 {
-		return json.RawMessage("{}")
-	}
-	if b[0] == '{' && json.Valid(b) {
-		return b
-	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": s})
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return wrapped
 }
 
 // parts turns blocks into those of the API. Blank text is left out.
@@ -254,7 +224,7 @@ func parts(blocks []item.Block) []sentPart {
 // media shows a picture or a file: its bytes, or where the provider can fetch it.
 func media(b item.Block) sentPart {
 	usual := map[item.BlockType]string{item.ImageBlock: "image/png"}[b.Type]
-	if typ, data, ok := dataURL(b.URL); ok {
+	if typ, data, ok := request.DataURL(b.URL); ok {
 		if typ = cmp.Or(typ, b.MIME, usual); typ == "application/json" { // taken as text only
 			typ = "text/plain"
 		}
@@ -275,26 +245,4 @@ func inTheAPIsWords(raw json.RawMessage) bool {
 		File   json.RawMessage `json:"fileData"`
 	}
 	return json.Unmarshal(raw, &p) == nil && (p.Inline != nil || p.File != nil)
-}
-
-// dataURL takes a "data:" URL apart; the data is base64 in any case.
-func dataURL(s string) (mime, data string, ok bool) {
-	rest, ok := strings.CutPrefix(s, "data:")
-	if !ok {
-		return "", "", false
-	}
-	head, data, ok := strings.Cut(rest, ",")
-	if !ok {
-		return "", "", false
-	}
-	head, encoded := strings.CutSuffix(head, ";base64")
-	mime, _, _ = strings.Cut(head, ";")
-	if !encoded {
-		plain, err := url.PathUnescape(data)
-		if err != nil {
-			return "", "", false
-		}
-		data = base64.StdEncoding.EncodeToString([]byte(plain))
-	}
-	return mime, data, true
 }

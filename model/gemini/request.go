@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
-// request is a GenerateContentRequest.
-type request struct {
+// generateRequest is a GenerateContentRequest.
+type generateRequest struct {
 	Contents []content         `json:"contents"`
 	System   *content          `json:"systemInstruction,omitempty"`
 	Tools    []json.RawMessage `json:"tools,omitempty"`
@@ -53,7 +54,7 @@ func (m *Model) body(req model.Request) ([]byte, error) {
 	major, _ := generation(m.opts.Model)
 	c := conversation{provider: m.opts.Provider, signs: major >= 3, ids: m.opts.Project == ""}
 	c.add(req.Messages)
-	out := request{Contents: c.turns}
+	out := generateRequest{Contents: c.turns}
 	for _, s := range append([]string{req.System}, c.system...) {
 		if strings.TrimSpace(s) == "" {
 			continue
@@ -74,19 +75,11 @@ func (m *Model) body(req model.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)
 	}
-	for _, extra := range []map[string]json.RawMessage{m.opts.Extra, req.Extra} {
-		if len(extra) == 0 {
-			continue
-		}
-		if body, err = mergePatch(body, extra); err != nil {
-			return nil, err
-		}
-	}
-	return body, nil
+	return request.Patch(body, m.opts.Extra, req.Extra)
 }
 
 // tools offers the request's tools and the provider's own.
-func (m *Model) tools(out *request, req model.Request) error {
+func (m *Model) tools(out *generateRequest, req model.Request) error {
 	var list []declaration
 	for _, t := range req.Tools {
 		schema := bytes.TrimSpace(t.Schema)
@@ -150,35 +143,4 @@ func generation(name string) (major, minor int) {
 	major, _ = strconv.Atoi(v[1])
 	minor, _ = strconv.Atoi(v[2])
 	return major, minor
-}
-
-// mergePatch applies RFC 7396 to an object: null removes, objects are merged, all else replaces.
-func mergePatch(object []byte, patch map[string]json.RawMessage) ([]byte, error) {
-	var have map[string]json.RawMessage
-	if err := json.Unmarshal(object, &have); err != nil || have == nil {
-		have = map[string]json.RawMessage{}
-	}
-	for key, value := range patch {
-		value = bytes.TrimSpace(value)
-		if !json.Valid(value) {
-			return nil, fmt.Errorf("extra %q is not valid JSON", key)
-		}
-		switch {
-		case bytes.Equal(value, []byte("null")):
-			delete(have, key)
-		case value[0] == '{':
-			var inner map[string]json.RawMessage
-			if err := json.Unmarshal(value, &inner); err != nil {
-				return nil, fmt.Errorf("extra %q: %w", key, err)
-			}
-			merged, err := mergePatch(have[key], inner)
-			if err != nil {
-				return nil, fmt.Errorf("extra %q: %w", key, err)
-			}
-			have[key] = merged
-		default:
-			have[key] = value
-		}
-	}
-	return json.Marshal(have)
 }

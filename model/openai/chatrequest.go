@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
 // params puts a request into the words of Chat Completions.
@@ -212,7 +213,7 @@ func (m *ChatModel) assistant(msg item.Message, current bool) openai.ChatComplet
 		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
 				ID:       c.CallID,
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: callArguments(c.Arguments)},
+				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: string(request.Arguments(c.Arguments))},
 			},
 		})
 	}
@@ -372,7 +373,7 @@ func (m *ChatModel) file(b item.Block) openai.ChatCompletionContentPartUnionPara
 	if s, ok := inlineText(b); ok {
 		return openai.TextContentPart(s)
 	}
-	mime, data, ok := dataURL(b.URL)
+	mime, data, ok := request.DataURL(b.URL)
 	if !ok {
 		return openai.TextContentPart(mention(b)) // a file by its address
 	}

@@ -5,37 +5,16 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
-
-// dataURL splits a data URL into its type and its bytes in base64.
-func dataURL(u string) (mime, data string, ok bool) {
-	rest, ok := strings.CutPrefix(u, "data:")
-	if !ok {
-		return "", "", false
-	}
-	head, data, ok := strings.Cut(rest, ",")
-	if !ok {
-		return "", "", false
-	}
-	mime, encoding, _ := strings.Cut(head, ";")
-	if !strings.HasSuffix(encoding, "base64") {
-		plain, err := url.PathUnescape(data)
-		if err != nil {
-			return "", "", false
-		}
-		data = base64.StdEncoding.EncodeToString([]byte(plain))
-	}
-	return cmp.Or(mime, "text/plain"), data, true
-}
 
 // inlineText returns the text of a file that is one and is given with its bytes: models read it best as text.
 func inlineText(b item.Block) (string, bool) {
-	mime, data, ok := dataURL(b.URL)
-	mime = cmp.Or(b.MIME, mime)
+	mime, data, ok := request.DataURL(b.URL)
+	mime = cmp.Or(b.MIME, mime, "text/plain")
 	if !ok || !strings.HasPrefix(mime, "text/") && mime != "application/json" {
 		return "", false
 	}
@@ -108,23 +87,6 @@ func strictable(schema any) bool {
 		}
 	}
 	return strictable(m["items"])
-}
-
-// callArguments are what is sent back of a call's arguments. Servers parse them, so what is no JSON object
-// goes into one; the tool's result has told the model what was wrong with it.
-func callArguments(s string) string {
-	t := strings.TrimSpace(s)
-	switch {
-	case t == "":
-		return "{}"
-	case t[0] == '{' && json.Valid([]byte(t)):
-		return s
-	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": s})
-	if err != nil {
-		return "{}"
-	}
-	return string(wrapped)
 }
 
 // ownReasoning returns what of a message's reasoning this provider made.

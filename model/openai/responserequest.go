@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
 // params puts a request into the words of the Responses API.
@@ -204,7 +205,7 @@ func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputIt
 	say()
 	think(func(item.Reasoning) bool { return true })
 	for _, c := range msg.ToolCalls {
-		out = append(out, responses.ResponseInputItemParamOfFunctionCall(callArguments(c.Arguments), c.CallID, c.Name))
+		out = append(out, responses.ResponseInputItemParamOfFunctionCall(string(request.Arguments(c.Arguments)), c.CallID, c.Name))
 	}
 	return out
 }
@@ -229,7 +230,7 @@ func withPicture(raw []byte, before []item.Block) ([]byte, bool) {
 	if len(before) == 0 || before[len(before)-1].Type != item.ImageBlock {
 		return nil, false
 	}
-	_, data, ok := dataURL(before[len(before)-1].URL)
+	_, data, ok := request.DataURL(before[len(before)-1].URL)
 	if !ok {
 		return nil, false
 	}
