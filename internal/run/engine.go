@@ -127,11 +127,13 @@ func (e *Engine) leave() {
 	}
 }
 
-// active is a run that executes here.
+// active is a run that executes here, or will when it is stored.
 type active struct {
-	run     Run
+	id      string
 	cancel  context.CancelCauseFunc
 	control *graph.Control
+	begun   bool // it executes; under Engine.mu
+	late    bool // it was stored before it was on the list, and may have been cancelled in between
 }
 
 // Causes with which a run's context is cancelled. Nodes may tell of them, so they are errors for events.
@@ -192,16 +194,20 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	if n.Queued, err = journal.Opening(n.ID, thread, event.Envelope{At: at, Step: -1, Event: event.RunQueued{}}); err != nil {
 		return Run{}, err
 	}
+	// On the list before it is stored: a cancel finds it from the first moment.
+	alive, a := e.list(n.ID)
 	c, err := e.opt.Store.CreateRun(ctx, who, n)
 	if err != nil {
+		e.unlist(a)
 		return Run{}, fmt.Errorf("create run: %w", err)
 	}
 	for _, id := range c.Stopped {
 		e.stopRun(ctx, id, actionOf(req.Multitask))
 	}
 	if c.Run.Status == Running {
-		e.launch(c.Run)
+		e.begin(alive, a, c.Run)
 	} else {
+		e.unlist(a)
 		e.wake()
 	}
 	return c.Run, nil

@@ -14,41 +14,60 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 )
 
-// launch executes a run that we hold the lease of, in a goroutine that the engine waits for.
-func (e *Engine) launch(r Run) {
+// list puts a run on the list of those that execute here.
+func (e *Engine) list(id string) (context.Context, *active) {
 	// The run outlives the request that created it, and ends by its own context.
 	ctx, cancel := context.WithCancelCause(context.Background())
+	a := &active{id: id, cancel: cancel, control: &graph.Control{}}
 	e.mu.Lock()
-	control := &graph.Control{}
-	a := &active{run: r, cancel: cancel, control: control}
-	e.active[r.ID] = a
-	e.busy++
+	defer e.mu.Unlock()
+	e.active[id] = a
 	if e.draining {
 		cancel(errDrain) // claimed in the last moment
 	}
+	return ctx, a
+}
+
+// unlist takes a run off the list. One that was given back may have been taken up again already: that is another entry, and
+// stays.
+func (e *Engine) unlist(a *active) {
+	a.cancel(nil)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.active[a.id] == a {
+		delete(e.active, a.id)
+	}
+}
+
+// launch executes a run that we have claimed.
+func (e *Engine) launch(r Run) {
+	ctx, a := e.list(r.ID)
+	a.late = true
+	e.begin(ctx, a, r)
+}
+
+// begin executes a run that we hold the lease of, in a goroutine that the engine waits for.
+func (e *Engine) begin(ctx context.Context, a *active, r Run) {
+	e.mu.Lock()
+	a.begun = true
+	e.busy++
 	e.mu.Unlock()
 	go func() {
 		defer e.retire(a)
-		defer cancel(nil)
-		e.execute(ctx, cancel, control, r)
+		e.execute(ctx, a, r)
 	}()
 }
 
-// retire takes a run off the list, and lets the next one of its thread start. One that was given back may have been
-// taken up again already: that is another entry, and stays.
+// retire lets the next run of a thread start.
 func (e *Engine) retire(a *active) {
-	e.mu.Lock()
-	if e.active[a.run.ID] == a {
-		delete(e.active, a.run.ID)
-	}
-	e.mu.Unlock()
+	e.unlist(a)
 	e.opt.Bus.Publish(bus.Message{Kind: bus.Wake})
 	e.leave()
 }
 
 // execute runs a graph from where the journal says that it stands to the end of the run.
-func (e *Engine) execute(ctx context.Context, cancel context.CancelCauseFunc, control *graph.Control, r Run) {
-	x := &execution{e: e, r: r, control: control, ledger: &ledger{}}
+func (e *Engine) execute(ctx context.Context, a *active, r Run) {
+	x := &execution{e: e, r: r, control: a.control, ledger: &ledger{}}
 	seq, err := x.replay(ctx)
 	if errors.Is(err, journal.ErrCorrupt) {
 		// What is stored cannot be read any more, so it cannot be continued; but it can be ended, behind all of it.
@@ -63,15 +82,14 @@ func (e *Engine) execute(ctx context.Context, cancel context.CancelCauseFunc, co
 		e.giveBackLater(ctx, r)
 		return
 	}
-	if r.Cancel == NoCancel {
-		// Whoever cancelled the run after it was stored and before it was on the list could not tell us.
+	if a.late && r.Cancel == NoCancel {
 		if now, err := e.opt.Store.Run(ctx, Identity{r.Owner}, r.ID); err == nil {
 			x.r.Cancel = now.Cancel
 		}
 	}
 	x.rec = &recorder{
 		log:    e.opt.Journal.Log(journal.Lease{Run: r.ID, Owner: e.worker, Epoch: r.Epoch}, r.Thread, seq),
-		stop:   cancel,
+		stop:   a.cancel,
 		ledger: x.ledger,
 	}
 	defer x.rec.log.Close()

@@ -101,7 +101,9 @@ func (e *Engine) heartbeat() {
 	e.mu.Lock()
 	mine := make([]*active, 0, len(e.active))
 	for _, a := range e.active {
-		mine = append(mine, a)
+		if a.begun { // others are not stored yet
+			mine = append(mine, a)
+		}
 	}
 	e.mu.Unlock()
 	ctx := context.Background()
@@ -111,7 +113,7 @@ func (e *Engine) heartbeat() {
 		return
 	}
 	for _, a := range mine { // those, and not who may have taken their place since
-		action, ok := held[a.run.ID]
+		action, ok := held[a.id]
 		switch {
 		case !ok:
 			// Harmless if it has just ended: nobody listens to the cancel then.
