@@ -17,6 +17,8 @@ import (
 
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/langgraph"
+	"github.com/tributary-ai/tributary/internal/server/webhook"
 )
 
 type serveCmd struct {
@@ -73,7 +75,7 @@ func (c serveCmd) Run(e *env) error {
 type front struct {
 	*server.Server
 	crons *run.Scheduler
-	hooks *server.Webhooks
+	hooks *webhook.Deliveries
 }
 
 func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Identity, error), log *slog.Logger) (*front, error) {
@@ -83,7 +85,7 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	}
 	parts := rt.Parts()
 	f := &front{}
-	f.hooks, err = server.NewWebhooks(server.WebhookOptions{Secret: secret, Checkpoints: parts.Store, Graphs: parts.Graphs, Log: log})
+	f.hooks, err = webhook.New(webhook.Options{Secret: secret, Report: langgraph.Report(parts.Store, parts.Graphs), Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	f.crons = run.OpenScheduler(parts.Engine, parts.Store, log)
 	f.Server, err = server.New(server.Options{
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
-		Scheduler: f.crons, Webhooks: f.hooks,
+		Scheduler: f.crons, Webhooks: true,
 		Hosts: config.Hosts, Origins: config.Origins, Version: versionText(), Log: log,
 	})
 	if err != nil {

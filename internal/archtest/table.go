@@ -10,7 +10,12 @@ var (
 		"internal/storage/...", "internal/transcript",
 	})
 	outside = []string{"internal/im/...", "internal/server/...", "internal/wire/..."}
-	support = []string{"event/eventtest", "internal/storage/storagetest", "internal/transcript/transcripttest"}
+	// runs is what a route may know of them.
+	runs = []string{"graph", "internal/journal", "internal/run"}
+	// routes is what all dialects of the server share.
+	routes    = []string{"internal/server/edge", "internal/server/feed", "internal/server/jsonvalue", "internal/server/stream"}
+	langgraph = []string{"internal/wire", "internal/wire/langgraph", "internal/wire/protocol2", "internal/wire/sse"}
+	support   = []string{"event/eventtest", "internal/storage/storagetest", "internal/transcript/transcripttest"}
 )
 
 // Rules is the import table, from the ground floor up. The first row that matches a package counts.
@@ -52,9 +57,26 @@ var Rules = []Rule{
 	{"internal/wire", nouns, []string{"net/http"}, "it says what a dialect is"},
 	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
 		"a dialect is a pure fold of events: no storage, no run, no network"},
-	{"internal/server/...", join(nouns, []string{
-		"graph", "internal/journal", "internal/memory", "internal/run", "internal/server/...", "internal/transcript", "internal/wire/...",
-	}), nil, "the server follows, projects and writes; it reaches storage, agents and models only through what it is handed"},
+	{"internal/server/jsonvalue", nil, nil, "values of JSON, whatever they mean"},
+	{"internal/server/edge", join(runs, []string{"internal/server/jsonvalue"}), nil, "what requests of all dialects share, and no dialect's own words"},
+	{"internal/server/feed", join(nouns, runs, []string{"internal/wire", "internal/wire/sse"}), []string{"net/http"},
+		"readers of runs get bytes and bells; who writes them where is not its business"},
+	{"internal/server/stream", join(runs, []string{"internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},
+	{"internal/server/webhook", []string{"internal/run"}, nil, "it delivers what others wrote"},
+	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
+	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,
+		"a dialect knows its own wire and no other dialect"},
+	{"internal/server/langgraph/state", join(nouns, runs, routes, langgraph), nil, "every other resource of LangGraph's shows states"},
+	{"internal/server/langgraph/threads", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/state"}), nil, "a thread has a state, and runs have a thread"},
+	{"internal/server/langgraph/runs", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/state", "internal/server/langgraph/threads"}), nil,
+		"what starts runs stands on them"},
+	{"internal/server/langgraph/items", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "what is remembered outlives runs and threads"},
+	{"internal/server/langgraph/*", join(nouns, runs, routes, langgraph, []string{
+		"internal/server/langgraph/runs", "internal/server/langgraph/state", "internal/server/langgraph/threads",
+	}), nil, "resources stand beside each other"},
+	{"internal/server/langgraph", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/*"}), nil, "it puts LangGraph's resources together"},
+	{"internal/server", join(runs, []string{"internal/server/..."}), nil,
+		"it puts the dialects together; storage, agents and models are reached only through what it is handed"},
 	{"internal/im/...", join(nouns, []string{"internal/im/...", "internal/journal", "internal/run", "internal/transcript"}), nil,
 		"a chat platform is one more reader of runs"},
 

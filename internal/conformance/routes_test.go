@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/webhook"
 )
 
 const hello = `"input":{"messages":[{"type":"human","content":"hello","id":"human-1"}]}`
@@ -191,7 +192,7 @@ func TestAWebhookTellsHowARunEnded(t *testing.T) {
 	got := make(chan map[string]any, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if r.Header.Get("webhook-signature") != "v1,"+server.Sign([]byte(webhookSecret), r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), body) {
+		if r.Header.Get("webhook-signature") != "v1,"+webhook.Sign([]byte(webhookSecret), r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp"), body) {
 			return
 		}
 		var m map[string]any

@@ -17,6 +17,9 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/langgraph"
+	"github.com/tributary-ai/tributary/internal/server/langgraph/assistants"
+	"github.com/tributary-ai/tributary/internal/server/webhook"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 )
 
@@ -37,7 +40,7 @@ type world struct {
 	journal *journal.Journal
 	engine  *run.Engine
 	crons   *run.Scheduler
-	hooks   *server.Webhooks
+	hooks   *webhook.Deliveries
 	server  *server.Server
 	handler http.Handler
 }
@@ -64,7 +67,7 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 		return nil, err
 	}
 	w.journal = journal.Open(w.db, journal.Options{})
-	w.hooks, err = server.NewWebhooks(server.WebhookOptions{Secret: []byte(webhookSecret), Checkpoints: w.db, Graphs: lib, AllowPrivate: true, Log: opt.log})
+	w.hooks, err = webhook.New(webhook.Options{Secret: []byte(webhookSecret), Report: langgraph.Report(w.db, lib), AllowPrivate: true, Log: opt.log})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +85,7 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 	w.crons = run.OpenScheduler(w.engine, w.db, opt.log)
 	w.server, err = server.New(server.Options{
 		Engine: w.engine, Journal: w.journal, Store: w.db, Graphs: lib, Identify: opt.identify,
-		Scheduler: w.crons, Webhooks: w.hooks,
+		Scheduler: w.crons, Webhooks: true,
 		Origins: []string{"*"}, Version: "conformance", LikeJS: opt.likeJS, Log: opt.log,
 	})
 	if err != nil {
@@ -128,8 +131,8 @@ func (w *world) close(ctx context.Context) error {
 type library map[string]graphs.Definition
 
 var (
-	_ server.Graphs    = library(nil)
-	_ server.Describer = library(nil)
+	_ server.Graphs        = library(nil)
+	_ assistants.Describer = library(nil)
 )
 
 func (l library) Names() []string { return slices.Sorted(maps.Keys(l)) }

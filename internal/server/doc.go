@@ -1,17 +1,20 @@
-// Package server is the HTTP face: it decodes requests, knows who asks, calls the engine, and lets readers follow
-// journals through the dialects. It decides nothing about runs and knows nothing of databases, models or
+// Package server is the HTTP face: it puts the dialects together behind one handler, lets in who may come in, and closes
+// their streams when the process wants to end. It decides nothing about runs and knows nothing of databases, models or
 // agents.
+//
+// The dialects are packages below, each with its routes and its strings: langgraph and tasks. They share
+//
+//	edge       the table of routes, who asks, what a request says, how a mistake is answered
+//	jsonvalue  JSON with members in order
+//	feed       readers of runs and threads, who share projections
+//	stream     writing what is read to a client
+//
+// and know nothing of each other. openapi describes routes, and webhook tells others of the ends of runs.
 //
 // # Laws
 //
-//   - Every mistake of a client is answered with a 4xx and a JSON error that names the field, and changes
-//     nothing. Only what is our fault is a 5xx, since clients retry those. There is one table from errors
-//     to statuses, in [statusOf].
+//   - No page in a browser reaches the server by a name or from an origin that it was not told of.
 //   - Every call has an identity. What belongs to somebody else is answered like what does not exist.
-//   - A stream is journal → projection → bytes. Readers of the same run in the same dialect share one
-//     projection (see [feed]); each writes what is there, once, and flushes once per wake-up. A reader that
-//     does not read holds nothing but its socket, and is dropped after a while.
-//   - Closing a connection stops its own reading and nothing else, unless the run's creator asked for that.
-//
-// Each dialect has its routes in files of its own, which own its strings.
+//   - A stream is journal → projection → bytes, and closing a connection stops its own reading and nothing else, unless
+//     the run's creator asked for that.
 package server

@@ -1,0 +1,80 @@
+package edge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+// statusError is an error with a status of its own.
+type statusError struct {
+	status int
+	field  string
+	msg    string
+}
+
+func (e *statusError) Error() string { return e.msg }
+
+// Refuse makes an error for the client with a status.
+func Refuse(status int, msg string) error { return &statusError{status: status, msg: msg} }
+
+// RefuseField is Refuse for what is wrong with one member, parameter or header, which the message names too.
+func RefuseField(status int, field, msg string) error { return &statusError{status, field, msg} }
+
+// NotFound says in a dialect's words what is missing, where the error is that something is. Others pass.
+func NotFound(err error, format string, args ...any) error {
+	if errors.Is(err, run.ErrNotFound) {
+		return Refuse(http.StatusNotFound, fmt.Sprintf(format, args...))
+	}
+	return err
+}
+
+// StatusOf is the one table from errors to statuses. What it does not know is our fault.
+func StatusOf(err error) (status int, field string) {
+	var s *statusError
+	var invalid *run.InvalidError
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &s):
+		return s.status, s.field
+	case errors.As(err, &invalid):
+		return http.StatusUnprocessableEntity, invalid.Field
+	case errors.As(err, &tooLarge):
+		return http.StatusRequestEntityTooLarge, ""
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, graph.ErrNoCheckpoint):
+		return http.StatusNotFound, ""
+	case errors.Is(err, run.ErrExists), errors.Is(err, run.ErrBusy):
+		return http.StatusConflict, ""
+	case errors.Is(err, graph.ErrNotPending):
+		return http.StatusConflict, ""
+	case errors.Is(err, journal.ErrLost), errors.Is(err, journal.ErrGone):
+		return http.StatusGone, ""
+	case errors.Is(err, run.ErrUnavailable), errors.Is(err, journal.ErrClosed):
+		return http.StatusServiceUnavailable, ""
+	}
+	return http.StatusInternalServerError, ""
+}
+
+// Problem is the JSON form of an error.
+type Problem struct {
+	Error  string `json:"error"`
+	Detail string `json:"detail"` // what LangGraph's clients show
+	Field  string `json:"field,omitempty"`
+}
+
+// Answer writes a JSON body. What cannot be written as JSON is an error, and nothing has been written.
+func Answer(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode an answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone needs no answer
+	return nil
+}

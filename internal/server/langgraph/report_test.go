@@ -1,0 +1,49 @@
+package langgraph
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/run"
+)
+
+// bare has no checkpoints and no graphs.
+type bare struct{}
+
+func (bare) Load(context.Context, string, string, string) (*graph.Snapshot, error) {
+	return nil, graph.ErrNoCheckpoint
+}
+
+func (bare) List(context.Context, string, string, string, int) ([]*graph.Snapshot, error) {
+	return nil, nil
+}
+
+func (bare) Graph(context.Context, string, run.Request) (*graph.Graph, error) {
+	return nil, run.ErrNotFound
+}
+
+// A run that left nothing behind, because it was rolled back, is reported all the same.
+func TestReportTellsTheRunWithItsEnd(t *testing.T) {
+	raw, err := Report(bare{}, bare{})(t.Context(), run.Run{
+		ID: "r1", Status: run.Cancelled, EndedAt: time.Unix(0, 0), Error: &event.Error{Name: "E", Message: "m"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body struct {
+		RunID  string            `json:"run_id"`
+		Status string            `json:"status"`
+		Ended  string            `json:"run_ended_at"`
+		Error  map[string]string `json:"error"`
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		t.Fatal(err)
+	}
+	if body.RunID != "r1" || body.Status != "interrupted" || body.Ended != "1970-01-01T00:00:00.000Z" || body.Error["error"] != "E" {
+		t.Errorf("got %s", raw)
+	}
+}

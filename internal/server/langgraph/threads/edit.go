@@ -1,0 +1,183 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/edge"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
+	"github.com/tributary-ai/tributary/internal/server/langgraph/state"
+)
+
+// edits gathers what an edit of a thread's state wants stored.
+type edits struct{ saves []graph.Save }
+
+var _ graph.Recorder = (*edits)(nil)
+
+// Record makes edits a graph.Recorder: nothing is stored before all is known to be right.
+func (e *edits) Record(_ context.Context, b graph.Batch) error {
+	e.saves = append(e.saves, b.Save...)
+	return nil
+}
+
+// status is what the thread is after the edit: waiting, if a node of the root graph is due.
+func (e *edits) status() run.ThreadStatus {
+	for i := len(e.saves) - 1; i >= 0; i-- {
+		if c, ok := e.saves[i].(graph.Commit); ok && c.Checkpoint.NS == "" {
+			if len(c.Checkpoint.Next) > 0 {
+				return run.ThreadInterrupted
+			}
+			return run.Idle
+		}
+	}
+	return ""
+}
+
+func (s *Service) updateState(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	var req struct {
+		Values       json.RawMessage `json:"values"`
+		AsNode       string          `json:"as_node"`
+		Checkpoint   *state.Ref      `json:"checkpoint"`
+		CheckpointID string          `json:"checkpoint_id"`
+	}
+	if err := edge.Decode(w, r, &req); err != nil {
+		return err
+	}
+	ref := state.Ref{ID: req.CheckpointID}
+	if req.Checkpoint != nil {
+		ref = *req.Checkpoint
+	}
+	if err := ref.Check("checkpoint"); err != nil {
+		return err
+	}
+	if err := wantUpdate("values", req.Values); err != nil {
+		return err
+	}
+	th, err := s.Find(r, who)
+	if err != nil {
+		return err
+	}
+	if th.Status == run.Busy {
+		return fmt.Errorf("thread %s: %w", th.ID, run.ErrBusy)
+	}
+	ctx := r.Context()
+	v := s.opt.States.View(ctx, th)
+	if _, err := v.Root(); err != nil {
+		return err
+	}
+	g := v.At(ref.NS)
+	if g == nil {
+		return run.Invalidf("checkpoint.checkpoint_ns", "there is no graph at %q", edge.Clip(ref.NS))
+	}
+	var e edits
+	id, err := g.UpdateState(ctx, graph.Edit{
+		Thread: th.ID, NS: ref.NS, From: ref.ID, Steps: [][]graph.NodeUpdate{{{Values: req.Values, As: req.AsNode}}},
+		Checkpoints: s.opt.Store, Recorder: &e,
+	})
+	if err != nil {
+		return editProblem(err)
+	}
+	status := e.status()
+	if status == "" { // the root stands where it stood
+		status = th.Status
+	}
+	if err := s.opt.Store.SaveState(ctx, who, th.ID, status, e.saves); err != nil {
+		return err
+	}
+	return edge.Answer(w, http.StatusOK, jsonvalue.Object{{"checkpoint", jsonvalue.Object{{"thread_id", th.ID}, {"checkpoint_ns", ref.NS}, {"checkpoint_id", id}}}})
+}
+
+// wantUpdate checks that values can be an update: an object of fields, a list of pairs, or nothing.
+func wantUpdate(field string, raw json.RawMessage) error {
+	if jsonvalue.IsNull(raw) {
+		return nil
+	}
+	var pairs [][2]json.RawMessage
+	if jsonvalue.Fields(raw) == nil && json.Unmarshal(raw, &pairs) != nil {
+		return run.Invalidf(field, "must be an object of fields or a list of [field, value] pairs")
+	}
+	return nil
+}
+
+// superstep is a step of a thread's history that is told instead of run.
+type superstep struct {
+	Updates []struct {
+		Values  json.RawMessage `json:"values"`
+		AsNode  string          `json:"as_node"`
+		Command json.RawMessage `json:"command"`
+	} `json:"updates"`
+}
+
+// planSupersteps works out the checkpoints of a thread that is created with a history.
+func (s *Service) planSupersteps(ctx context.Context, th run.Thread, steps []superstep) (*edits, error) {
+	e := &edits{}
+	if len(steps) == 0 {
+		return e, nil
+	}
+	if len(steps) > edge.MaxLimit {
+		return nil, run.Invalidf("supersteps", "are more than %d", edge.MaxLimit)
+	}
+	root, err := s.opt.States.View(ctx, th).Root()
+	if err != nil {
+		return nil, edge.NotFound(err, "metadata.graph_id names no graph")
+	}
+	edit := graph.Edit{Thread: th.ID, Checkpoints: nothingYet{}, Recorder: e}
+	for i, step := range steps {
+		var updates []graph.NodeUpdate
+		for j, u := range step.Updates {
+			field := fmt.Sprintf("supersteps.%d.updates.%d", i, j)
+			n := graph.NodeUpdate{Values: u.Values, As: u.AsNode}
+			if !jsonvalue.IsNull(u.Command) {
+				var o graph.Orders
+				if err := json.Unmarshal(u.Command, &o); err != nil {
+					return nil, run.Invalidf(field+".command", "%v", err)
+				}
+				if o.Update != nil {
+					n.Values = o.Update
+				}
+				n.Goto = o.Goto
+			}
+			if err := wantUpdate(field+".values", n.Values); err != nil {
+				return nil, err
+			}
+			updates = append(updates, n)
+		}
+		edit.Steps = append(edit.Steps, updates)
+	}
+	_, err = root.UpdateState(ctx, edit)
+	if errors.Is(err, graph.ErrNoCheckpoint) {
+		return nil, run.Invalidf("supersteps", "say as_node: it is not known which node wrote last")
+	}
+	return e, editProblem(err)
+}
+
+// nothingYet is the history of a thread that does not exist yet.
+type nothingYet struct{}
+
+func (nothingYet) Load(context.Context, string, string, string) (*graph.Snapshot, error) {
+	return nil, graph.ErrNoCheckpoint
+}
+
+func (nothingYet) List(context.Context, string, string, string, int) ([]*graph.Snapshot, error) {
+	return nil, nil
+}
+
+// editProblem tells an edit that cannot be made from one that we could not make.
+func editProblem(err error) error {
+	if err == nil || errors.Is(err, graph.ErrNoCheckpoint) {
+		return err
+	}
+	told := graph.ErrorOf(err)
+	switch told.Code {
+	case graph.CodeUnknownNode:
+		return edge.RefuseField(http.StatusUnprocessableEntity, "as_node", "as_node: "+told.Message)
+	case graph.CodeInvalidInput, graph.CodeInvalidUpdate:
+		return edge.RefuseField(http.StatusUnprocessableEntity, "values", "values: "+told.Message)
+	}
+	return err
+}

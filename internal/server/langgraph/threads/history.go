@@ -1,0 +1,153 @@
+package threads
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/edge"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
+	"github.com/tributary-ai/tributary/internal/server/langgraph/state"
+)
+
+type historyQuery struct {
+	edge.Page
+	Before     checkpointBefore `json:"before"`
+	Metadata   json.RawMessage  `json:"metadata"`
+	Checkpoint *state.Ref       `json:"checkpoint"`
+}
+
+// checkpointBefore is a checkpoint's id, or a config object with one.
+type checkpointBefore string
+
+func (c *checkpointBefore) UnmarshalJSON(data []byte) error {
+	var id string
+	if json.Unmarshal(data, &id) == nil {
+		*c = checkpointBefore(id)
+		return nil
+	}
+	var config struct {
+		Configurable state.Ref `json:"configurable"`
+		state.Ref
+	}
+	if json.Unmarshal(data, &config) != nil {
+		return run.Invalidf("before", `must be a checkpoint's id, or {"configurable": {"checkpoint_id": id}}`)
+	}
+	*c = checkpointBefore(config.Configurable.ID)
+	if *c == "" {
+		*c = checkpointBefore(config.ID)
+	}
+	return nil
+}
+
+func (s *Service) getHistory(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	limit, _, err := edge.QueryPage(r, 10)
+	if err != nil {
+		return err
+	}
+	q := historyQuery{Page: edge.Page{Limit: &limit}, Before: checkpointBefore(r.URL.Query().Get("before"))}
+	return s.answerHistory(w, r, who, q)
+}
+
+func (s *Service) postHistory(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	var q historyQuery
+	if err := edge.Decode(w, r, &q); err != nil {
+		return err
+	}
+	return s.answerHistory(w, r, who, q)
+}
+
+// answerHistory lists checkpoints, newest first.
+func (s *Service) answerHistory(w http.ResponseWriter, r *http.Request, who run.Identity, q historyQuery) error {
+	limit, _, err := q.Bounds(10)
+	if err != nil {
+		return err
+	}
+	if err := edge.WantMetadata("metadata", q.Metadata); err != nil {
+		return err
+	}
+	before := string(q.Before)
+	if before != "" {
+		if before, err = edge.ParseID("before", before); err != nil {
+			return err
+		}
+	}
+	var from state.Ref
+	if q.Checkpoint != nil {
+		from = *q.Checkpoint
+	}
+	if err := from.Check("checkpoint"); err != nil {
+		return err
+	}
+	th, err := s.Find(r, who)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	v := s.opt.States.View(ctx, th)
+	want := jsonvalue.Fields(q.Metadata)
+	out := jsonvalue.List{}
+	add := func(snap *graph.Snapshot) error {
+		o, err := v.State(ctx, snap, false)
+		if err != nil {
+			return err
+		}
+		if len(want) > 0 {
+			raw, err := json.Marshal(v.Metadata(snap))
+			if err != nil {
+				return err
+			}
+			if !matches(jsonvalue.Fields(raw), want) {
+				return nil
+			}
+		}
+		out = append(out, o)
+		return nil
+	}
+	if from.ID != "" { // the one that is named, and no other
+		snap, err := s.opt.Store.Load(ctx, th.ID, from.NS, from.ID)
+		if errors.Is(err, graph.ErrNoCheckpoint) {
+			return edge.Answer(w, http.StatusOK, jsonvalue.List{})
+		}
+		if err != nil {
+			return err
+		}
+		if before == "" || from.ID < before {
+			if err := add(snap); err != nil {
+				return err
+			}
+		}
+		return edge.Answer(w, http.StatusOK, out)
+	}
+	for len(out) < limit {
+		some, err := s.opt.Store.List(ctx, th.ID, from.NS, before, limit)
+		if err != nil {
+			return err
+		}
+		for _, snap := range some {
+			if err := add(snap); err != nil {
+				return err
+			}
+			if before = snap.ID; len(out) == limit {
+				break
+			}
+		}
+		if len(some) < limit {
+			break
+		}
+	}
+	return edge.Answer(w, http.StatusOK, out)
+}
+
+// matches reports that the members wanted are there with the same values.
+func matches(have, want map[string]json.RawMessage) bool {
+	for k, w := range want {
+		var a, b any
+		if json.Unmarshal(have[k], &a) != nil || json.Unmarshal(w, &b) != nil || !covers(a, b) {
+			return false
+		}
+	}
+	return true
+}

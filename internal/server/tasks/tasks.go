@@ -1,0 +1,379 @@
+// Package tasks serves the native protocol, which docs/wire/task.md describes. A run is its root task. A sub-agent's task
+// is addressed by its own id together with its root's, ?root=…, since a provider's call ids are unique in a run
+// tree and nowhere else.
+//
+// # Laws
+//
+//   - A task's object is what a reader of its stream has who has read as far.
+//   - A request with a member or a filter that the protocol does not know is refused: a misspelt one must not be ignored.
+//   - Of two answers to the same question one counts; the other is refused before it becomes a task.
+//   - A connection that ends stops no task, unless its creator asked for that.
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/edge"
+	"github.com/tributary-ai/tributary/internal/server/feed"
+	"github.com/tributary-ai/tributary/internal/server/stream"
+	"github.com/tributary-ai/tributary/internal/transcript"
+	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/task"
+)
+
+// Store is what the routes read and write directly; what concerns executing runs goes through the engine.
+type Store interface {
+	run.Assistants
+	run.Runs
+	graph.Checkpointer
+	Thread(ctx context.Context, who run.Identity, id string) (run.Thread, error)
+}
+
+// Engine executes runs.
+type Engine interface {
+	Start(ctx context.Context, who run.Identity, thread string, req run.Request) (run.Run, error)
+	Cancel(ctx context.Context, who run.Identity, id string, action run.Action) (run.Run, error)
+	CancelTask(ctx context.Context, who run.Identity, id, task string) (run.Run, error)
+	Wait(ctx context.Context, who run.Identity, id string) (run.Run, error)
+}
+
+// Graphs finds graphs.
+type Graphs interface {
+	// Names lists the graphs that there are.
+	Names() []string
+	// Graph builds a graph as a run with that configuration would get it; run.ErrNotFound if there is none.
+	Graph(ctx context.Context, name string, config run.Request) (*graph.Graph, error)
+}
+
+// Options are what the routes need; all of it is required.
+type Options struct {
+	Store   Store
+	Engine  Engine
+	Journal *journal.Journal
+	Graphs  Graphs
+	Feeds   *feed.Feeds
+	Terms   *stream.Terms
+}
+
+// Service serves tasks.
+type Service struct {
+	opt       Options
+	answering answerLocks
+}
+
+// New makes the service.
+func New(opt Options) *Service { return &Service{opt: opt} }
+
+// Mount adds its routes.
+func (s *Service) Mount(t *edge.Routes) {
+	t.Handle("POST /tasks", s.create)
+	t.Handle("GET /tasks", s.list)
+	t.Handle("GET /tasks/{id}", s.get)
+	t.Handle("DELETE /tasks/{id}", s.remove)
+	t.Handle("GET /tasks/{id}/events", s.events)
+	t.Handle("GET /tasks/{id}/ws", s.serveSocket)
+	t.Handle("POST /tasks/{id}/cancel", s.cancel)
+	t.Handle("POST /tasks/{id}/input", s.answer)
+	t.Handle("GET /tasks/{id}/model-view", s.showModelView)
+}
+
+const (
+	dialect = "task"
+	// threadHeader names the task's thread; the folded object is what the stream gives, and has no place for it.
+	threadHeader = "X-Thread-Id"
+)
+
+func newProjector() wire.Projector { return task.New() }
+
+// target is a task that a request speaks of.
+type target struct {
+	run   run.Run
+	child string // a sub-agent of the run; empty for its root task
+}
+
+// find reads the task from the request's path.
+func (s *Service) find(r *http.Request, who run.Identity) (target, error) {
+	id, root := r.PathValue("id"), r.URL.Query().Get("root")
+	ref := target{}
+	if root != "" && root != id {
+		ref.child = id
+		id = root
+	}
+	var err error
+	ref.run, err = s.opt.Store.Run(r.Context(), who, id)
+	if errors.Is(err, run.ErrNotFound) {
+		if root != "" {
+			return ref, edge.RefuseField(http.StatusNotFound, "root", fmt.Sprintf("root: there is no task %q", id))
+		}
+		return ref, edge.RefuseField(http.StatusNotFound, "id", fmt.Sprintf("id: there is no task %q; a sub-agent's task is found with ?root= and the id of its root task", id))
+	}
+	return ref, err
+}
+
+// findRoot is find for what can only be done to a whole tree.
+func (s *Service) findRoot(r *http.Request, who run.Identity, what string) (run.Run, error) {
+	ref, err := s.find(r, who)
+	if err == nil && ref.child != "" {
+		err = edge.RefuseField(http.StatusUnprocessableEntity, "root", "root: "+what)
+	}
+	return ref.run, err
+}
+
+func (s *Service) get(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	ref, err := s.find(r, who)
+	if err != nil {
+		return err
+	}
+	return s.answerWith(w, r, http.StatusOK, ref)
+}
+
+// answerWith answers with the folded object of a task.
+func (s *Service) answerWith(w http.ResponseWriter, r *http.Request, status int, ref target) error {
+	body, err := s.objectOf(r.Context(), ref)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set(threadHeader, ref.run.Thread)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone needs no answer
+	return nil
+}
+
+// objectOf folds the journal as it is now. It is what a reader of the stream has who has read as far.
+func (s *Service) objectOf(ctx context.Context, ref target) ([]byte, error) {
+	fold := &transcript.Fold{}
+	for env, err := range s.opt.Journal.Read(ctx, ref.run.ID, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if err := fold.Apply(&env); err != nil {
+			s.opt.Terms.Log.Error("a journal breaks a law", "run", ref.run.ID, "seq", env.Seq, "err", err)
+		}
+	}
+	picture, ok := fold.Task(ref.child)
+	switch {
+	case ok:
+		return task.Object(ref.run.ID, picture), nil
+	case ref.child != "":
+		return nil, edge.RefuseField(http.StatusNotFound, "id", fmt.Sprintf("id: task %q has no sub-agent %q", ref.run.ID, ref.child))
+	}
+	// It waits, or its first event is not on disk yet. The stream begins with task.created, which has the time of that.
+	return fmt.Appendf(nil, `{"task_id":%q,"status":%q,"output":[]}`, ref.run.ID, statusWord(ref.run.Status)), nil
+}
+
+// events streams a task from its beginning, or from after the frame that the client names.
+func (s *Service) events(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	rn, after, err := s.findPlace(r, who)
+	if err != nil {
+		return err
+	}
+	w.Header().Set(threadHeader, rn.Thread)
+	_, err = s.follow(w, r, rn.ID, after)
+	return s.explainLost(w, r, rn.ID, err)
+}
+
+// findPlace reads which task a stream is of, and after which frame it begins.
+func (s *Service) findPlace(r *http.Request, who run.Identity) (rn run.Run, after string, err error) {
+	rn, err = s.findRoot(r, who, "the events of a sub-agent are part of its root's stream; leave out root")
+	if err == nil {
+		after, err = cursorOf(r)
+	}
+	return rn, after, err
+}
+
+// follow streams a task from after the frame with an id; from its beginning, if that is empty.
+func (s *Service) follow(w http.ResponseWriter, r *http.Request, id, after string) (stream.Ending, error) {
+	rd := s.opt.Feeds.Reader(feed.Key{Run: id, Dialect: dialect}, newProjector, feed.Start{Last: after})
+	defer rd.Close()
+	return s.opt.Terms.Follow(w, r, rd)
+}
+
+// cursorOf reads where a stream begins: after the frame with that number; empty for the beginning. The
+// header wins, because a browser that reconnects sends it beside the address that it began with.
+func cursorOf(r *http.Request) (string, error) {
+	text, field := r.Header.Get("Last-Event-ID"), "Last-Event-ID"
+	if text == "" {
+		text, field = r.URL.Query().Get("after"), "after"
+	}
+	if text == "" {
+		return "", nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < -1 {
+		return "", edge.RefuseField(http.StatusUnprocessableEntity, field, fmt.Sprintf("%s: %q is no sequence number; give that of the last event you have, or -1 for all", field, text))
+	}
+	if n == -1 {
+		return "", nil
+	}
+	return strconv.FormatInt(n, 10), nil
+}
+
+// lostProblem answers a cursor that is not in the log, and says which ones are.
+type lostProblem struct {
+	edge.Problem
+	Newest int `json:"newest"` // the last number there is; -1 if there is none
+}
+
+// explainLost turns the error of a cursor beyond the end into one that helps. Other errors pass.
+func (s *Service) explainLost(w http.ResponseWriter, r *http.Request, runID string, err error) error {
+	if !errors.Is(err, journal.ErrLost) {
+		return err
+	}
+	newest := -1
+	proj := newProjector()
+	var frames []wire.Frame
+	for env, err := range s.opt.Journal.Read(r.Context(), runID, 0) {
+		if err != nil {
+			return err
+		}
+		if frames, err = proj.Project(frames[:0], &env); err != nil {
+			return err
+		}
+		newest += len(frames)
+	}
+	return edge.Answer(w, http.StatusGone, lostProblem{edge.Problem{
+		Error:  http.StatusText(http.StatusGone),
+		Detail: fmt.Sprintf("after: the task has no such event; its newest is %d. Read it again from the beginning", newest),
+		Field:  "after",
+	}, newest})
+}
+
+// cancelRequest is the body of POST /tasks/{id}/cancel.
+type cancelRequest struct {
+	// Action is "interrupt", which keeps what the task has done, or "rollback", which removes it. Default interrupt.
+	Action run.Action `json:"action"`
+	// Wait answers when the task has ended and not at once.
+	Wait bool `json:"wait"`
+}
+
+func (s *Service) cancel(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	ref, err := s.find(r, who)
+	if err != nil {
+		return err
+	}
+	req := cancelRequest{Action: run.StopRun}
+	if err := edge.DecodeStrict(w, r, &req); err != nil {
+		return err
+	}
+	if ref.child != "" {
+		return s.cancelChild(w, r, who, ref, req.Wait)
+	}
+	if ref.run.Status.Ended() {
+		return s.cancelEnded(w, r, ref)
+	}
+	if ref.run, err = s.opt.Engine.Cancel(r.Context(), who, ref.run.ID, req.Action); err != nil {
+		return err
+	}
+	if ref.run.Status.Ended() { // in the meantime
+		return s.cancelEnded(w, r, ref)
+	}
+	if !req.Wait {
+		return s.answerWith(w, r, http.StatusAccepted, ref)
+	}
+	ref.run, err = s.opt.Engine.Wait(r.Context(), who, ref.run.ID)
+	if errors.Is(err, run.ErrNotFound) && req.Action == run.RollbackRun {
+		w.WriteHeader(http.StatusNoContent) // it is gone, as was asked for
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.answerWith(w, r, http.StatusOK, ref)
+}
+
+// cancelEnded answers a cancel that comes too late. To repeat one that worked is no mistake.
+func (s *Service) cancelEnded(w http.ResponseWriter, r *http.Request, ref target) error {
+	if ref.run.Status == run.Cancelled {
+		return s.answerWith(w, r, http.StatusOK, ref)
+	}
+	return edge.RefuseField(http.StatusConflict, "id", fmt.Sprintf("id: task %q is %s and cannot be canceled any more", ref.run.ID, statusWord(ref.run.Status)))
+}
+
+// cancelChild stops a sub-agent alone; its root goes on without it.
+func (s *Service) cancelChild(w http.ResponseWriter, r *http.Request, who run.Identity, ref target, wait bool) error {
+	rn, err := s.opt.Engine.CancelTask(r.Context(), who, ref.run.ID, ref.child)
+	if err != nil {
+		return err
+	}
+	if rn.Status.Ended() {
+		return s.cancelEnded(w, r, ref)
+	}
+	if !wait {
+		return s.answerWith(w, r, http.StatusAccepted, ref)
+	}
+	for env, err := range s.opt.Journal.Follow(r.Context(), ref.run.ID, journal.Position{}) {
+		if err != nil {
+			return err
+		}
+		if _, ended := env.Event.(event.TaskEnded); ended && env.Task == ref.child {
+			break
+		}
+	}
+	return s.answerWith(w, r, http.StatusOK, ref)
+}
+
+// remove removes a task that has ended. Later tasks of the thread build on its state, so only the newest goes.
+func (s *Service) remove(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	rn, err := s.findRoot(r, who, "a sub-agent's task is part of its root's and goes with it; leave out root")
+	if err != nil {
+		return err
+	}
+	if !rn.Status.Ended() {
+		return edge.RefuseField(http.StatusConflict, "id", fmt.Sprintf("id: task %q is %s; cancel it first", rn.ID, statusWord(rn.Status)))
+	}
+	newest, err := s.opt.Store.ThreadRuns(r.Context(), who, rn.Thread, "", 1, 0)
+	if err != nil {
+		return err
+	}
+	if len(newest) > 0 && newest[0].ID != rn.ID {
+		return edge.RefuseField(http.StatusConflict, "id", fmt.Sprintf("id: task %q was continued by %q; delete that one first", rn.ID, newest[0].ID))
+	}
+	if err := s.opt.Store.DeleteRun(r.Context(), who, rn.ID); err != nil {
+		return err
+	}
+	s.opt.Journal.Drop(rn.ID)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// statusWord is this protocol's word for how a run stands.
+func statusWord(s run.Status) string {
+	for _, w := range statuses {
+		if w.status == s {
+			return w.word
+		}
+	}
+	return "working"
+}
+
+var statuses = []struct {
+	word   string
+	status run.Status
+}{
+	{"queued", run.Pending},
+	{"working", run.Running},
+	{"completed", run.Success},
+	{"failed", run.Failed},
+	{"input_required", run.Interrupted},
+	{"canceled", run.Cancelled},
+	{"expired", run.TimedOut},
+}
+
+// stamp writes times as the events do.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
