@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -262,10 +263,13 @@ func TestMissingRowIsTold(t *testing.T) {
 		{"the latest piece of a value", "DELETE FROM blobs WHERE version = 2", "Load"},
 		{"an earlier piece of a value", "DELETE FROM blobs WHERE version = 1", "Load"},
 		{"the run that made a checkpoint", "DELETE FROM runs", "Load"},
+		{"the thread of a run", "DELETE FROM threads", "Run"},
 	} {
 		all := newCollection(t)
 		all.exec(t, c.delete)
-		if err := all.readers()["checkpoints"][c.reader](t.Context()); !isDamage(err) {
+		readers := all.readers()
+		maps.Copy(readers["checkpoints"], readers["runs"])
+		if err := readers["checkpoints"][c.reader](t.Context()); !isDamage(err) {
 			t.Errorf("%s is missing, and %s says %v", c.name, c.reader, err)
 		}
 	}

@@ -19,7 +19,7 @@ const runColumns = `id, thread_id, owner, assistant, status, request, created, u
 	attempt, error, usage, worker, epoch, lease_until, cancel`
 
 var (
-	runSelect = "SELECT " + runColumns + ", " + runRows.intact("runs") + " FROM runs"
+	runSelect = "SELECT " + runColumns + ", " + runRows.intact("runs") + ", EXISTS (SELECT 1 FROM threads WHERE threads.id = runs.thread_id) FROM runs"
 	insertRun = runRows.insert("worker", "epoch", "lease_until")
 	cancelRun = runRows.update("id = ?1 AND owner = ?2 AND cancel = '' AND "+inFlight, "cancel", "?3", "updated", "?4")
 	beginRun  = runRows.update("no = ?1", "started", "CASE started WHEN 0 THEN ?2 ELSE started END", "updated", "?2", "attempt", "?3")
@@ -30,16 +30,19 @@ var (
 func scanRun(row scanner) (run.Run, error) {
 	var r run.Run
 	var request string
-	var intact bool
+	var intact, hasThread bool
 	var failure, usage sql.NullString
 	var created, updated, started, ended, notBefore, lease int64
 	err := row.Scan(&r.ID, &r.Thread, &r.Owner, &r.Assistant, &r.Status, &request, &created, &updated, &started, &ended,
-		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel, &intact)
+		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel, &intact, &hasThread)
 	if err != nil {
 		return r, err
 	}
 	if !intact {
 		return r, damagedRun(r.ID)
+	}
+	if !hasThread {
+		return r, damaged(errMissing, restore, "thread %q of run %q", r.Thread, r.ID)
 	}
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.EndedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(ended)
 	r.NotBefore, r.LeaseUntil = fromMicros(notBefore), fromMicros(lease)
