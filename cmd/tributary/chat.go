@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -23,27 +24,51 @@ type chatCmd struct {
 	Quiet    bool     `help:"Print the answer and nothing else." short:"q"`
 }
 
+// asker is who answers: the engine in this process, or a server that has the data folder open.
+type asker interface {
+	ask(ctx context.Context, p *printer, q question) error
+}
+
+type question struct {
+	text   string
+	thread string
+	model  string
+}
+
+func (q question) configurable() map[string]string {
+	if q.model == "" {
+		return nil
+	}
+	return map[string]string{"model_name": q.model}
+}
+
 // Run prints the answer as it arrives. The answer goes to standard output, everything else to standard error.
 func (c chatCmd) Run(e *env) error {
+	p := &printer{env: e, quiet: c.Quiet, thread: c.Thread}
 	rt, err := e.open(e.config, nil)
+	if r, ok := running(e.config.Data); ok && errors.Is(err, sqlite.ErrLocked) {
+		return c.talk(p, r)
+	}
 	if err != nil {
 		return err
 	}
-	p := &printer{env: e, quiet: c.Quiet, thread: c.Thread}
-	switch {
-	case len(c.Question) > 0:
-		err = p.print(e.ctx, rt, c.request(strings.Join(c.Question, " "), c.Thread))
-	case isTerminal(e.stdin):
-		err = c.converse(p, rt)
-	default:
-		err = c.askInput(p, rt)
-	}
+	err = c.talk(p, local{rt})
 	// What was asked is answered or cancelled by now: nothing is left to wait for.
 	return errors.Join(err, rt.Close(context.WithoutCancel(e.ctx)))
 }
 
+func (c chatCmd) talk(p *printer, a asker) error {
+	switch {
+	case len(c.Question) > 0:
+		return a.ask(p.env.ctx, p, question{strings.Join(c.Question, " "), c.Thread, c.Model})
+	case isTerminal(p.env.stdin):
+		return c.converse(p, a)
+	}
+	return c.askInput(p, a)
+}
+
 // askInput asks what standard input says, as one question.
-func (c chatCmd) askInput(p *printer, rt *runtime) error {
+func (c chatCmd) askInput(p *printer, a asker) error {
 	text, err := io.ReadAll(io.LimitReader(p.env.stdin, maxQuestion+1))
 	switch {
 	case err != nil:
@@ -53,14 +78,14 @@ func (c chatCmd) askInput(p *printer, rt *runtime) error {
 	case strings.TrimSpace(string(text)) == "":
 		return errors.New("there is no question; give one after chat, or on standard input")
 	}
-	return p.print(p.env.ctx, rt, c.request(string(text), c.Thread))
+	return a.ask(p.env.ctx, p, question{string(text), c.Thread, c.Model})
 }
 
 // maxQuestion is more than any model reads.
 const maxQuestion = 16 << 20
 
 // converse asks line by line, in one thread. A question that fails is told, and does not end the conversation.
-func (c chatCmd) converse(p *printer, rt *runtime) error {
+func (c chatCmd) converse(p *printer, a asker) error {
 	p.note("Ask, line by line; an empty line or Ctrl-D ends the conversation.")
 	lines := make(chan string)
 	go func() { // ends with the input, or with the process: nothing else ends a read from a terminal
@@ -83,7 +108,7 @@ func (c chatCmd) converse(p *printer, rt *runtime) error {
 			if strings.TrimSpace(line) == "" {
 				return nil
 			}
-			if err := p.print(p.env.ctx, rt, c.request(line, p.thread)); err != nil && p.env.ctx.Err() == nil {
+			if err := a.ask(p.env.ctx, p, question{line, p.thread, c.Model}); err != nil && p.env.ctx.Err() == nil {
 				fmt.Fprintln(p.env.stderr, "tributary:", advice(err))
 			}
 		case <-p.env.ctx.Done():
@@ -101,29 +126,16 @@ func isTerminal(r io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-func (c chatCmd) request(question, thread string) tributary.Request {
-	r := tributary.Request{Thread: thread, Text: question, StopWithReader: true}
-	if c.Model != "" {
-		r.Configurable, _ = json.Marshal(map[string]string{"model_name": c.Model}) // strings can be encoded
+// local asks the engine in this process.
+type local struct{ rt *runtime }
+
+func (l local) ask(ctx context.Context, p *printer, q question) error {
+	req := tributary.Request{Thread: q.thread, Text: q.text, StopWithReader: true}
+	if c := q.configurable(); c != nil {
+		req.Configurable, _ = json.Marshal(c) // strings can be encoded
 	}
-	return r
-}
-
-// printer shows a run on a terminal.
-type printer struct {
-	env    *env
-	quiet  bool
-	thread string
-	column bool // standard output is inside a line
-
-	sources map[int]string // what can be cited in this run, by its number
-	cited   []int          // in the order in which the answer does
-}
-
-func (p *printer) print(ctx context.Context, rt *runtime, req tributary.Request) error {
 	var end event.RunEnded
-	p.sources, p.cited = map[int]string{}, nil
-	for env, err := range rt.Stream(ctx, req) {
+	for env, err := range l.rt.Stream(ctx, req) {
 		if err != nil {
 			p.newline()
 			if ctx.Err() != nil {
@@ -138,10 +150,7 @@ func (p *printer) print(ctx context.Context, rt *runtime, req tributary.Request)
 	if end.Error != nil {
 		return end.Error
 	}
-	for _, n := range p.cited {
-		p.note("[%d] %s", n, p.sources[n])
-	}
-	p.note("%d tokens in, %d out · thread %s", end.Usage.InputTokens, end.Usage.OutputTokens, p.thread)
+	p.summary(end.Usage.InputTokens, end.Usage.OutputTokens)
 	return nil
 }
 
@@ -150,56 +159,23 @@ func (p *printer) print(ctx context.Context, rt *runtime, req tributary.Request)
 func (p *printer) show(e event.Event, end *event.RunEnded) {
 	switch e := e.(type) {
 	case event.TextDelta:
-		if strings.HasPrefix(e.Item, "msg_") {
-			fmt.Fprint(p.env.stdout, e.Text)
-			p.column = !strings.HasSuffix(e.Text, "\n")
-		}
+		p.text(e.Item, e.Text)
 	case event.ItemEnded:
 		switch it := e.Item.(type) {
 		case item.ToolCall:
-			p.note("→ %s %s", it.Name, it.Arguments)
+			p.call(it.Name, it.Arguments)
 		case item.ToolResult:
-			p.found(it)
+			for _, b := range slices.Concat(it.Content, it.Blocks) {
+				p.found(b.Ref, b.Name)
+			}
 		}
 	case event.AnnotationAdded:
-		if n := e.Annotation.Ref; p.sources[n] != "" && !slices.Contains(p.cited, n) {
-			p.cited = append(p.cited, n)
-		}
+		p.cite(e.Annotation.Ref)
 	case event.TurnVoided:
-		p.note("× the answer so far is void (%s)", e.Cause)
+		p.void(e.Cause)
 	case event.Warned:
-		p.note("! %s", e.Message)
+		p.warn(e.Message)
 	case event.RunEnded:
 		*end = e
 	}
-}
-
-// found notes what an answer may cite.
-func (p *printer) found(r item.ToolResult) {
-	for _, b := range slices.Concat(r.Content, r.Blocks) {
-		if b.Ref > 0 && b.Name != "" {
-			p.sources[b.Ref] = b.Name
-		}
-	}
-}
-
-func (p *printer) prompt() {
-	if !p.quiet {
-		fmt.Fprint(p.env.stderr, "\n> ")
-	}
-}
-
-func (p *printer) newline() {
-	if p.column {
-		fmt.Fprintln(p.env.stdout)
-		p.column = false
-	}
-}
-
-func (p *printer) note(format string, args ...any) {
-	if p.quiet {
-		return
-	}
-	p.newline()
-	fmt.Fprintf(p.env.stderr, format+"\n", args...)
 }

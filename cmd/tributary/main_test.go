@@ -81,7 +81,7 @@ func TestConversationStaysInOneThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rt.Close(t.Context())
-	if err := (chatCmd{}).converse(&printer{env: e}, rt); err != nil {
+	if err := (chatCmd{}).converse(&printer{env: e}, local{rt}); err != nil {
 		t.Fatal(err)
 	}
 	if out.String() != "one\ntwo\none\ntwo\nthree\n" {
@@ -284,7 +284,7 @@ func TestServeAnswersAndStopsInOrder(t *testing.T) {
 	if status, _ := get(t, s.url+"/ok", "Origin", "https://evil.example"); status != 403 {
 		t.Errorf("another origin: %d", status)
 	}
-	if code, _, notes := invoke(t, "--data", dir, "chat", "hi"); code != 1 || !strings.Contains(notes, "in use by another process") {
+	if code, _, notes := invoke(t, "--data", dir, "serve", "--addr", "127.0.0.1:0"); code != 1 || !strings.Contains(notes, "in use by another process") {
 		t.Errorf("a second process on the same folder: exit %d, %s", code, notes)
 	}
 	start := time.Now()

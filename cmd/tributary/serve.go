@@ -68,6 +68,11 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), rt.Close(e.ctx))
 	}
+	address := filepath.Join(config.Data, addressFile)
+	if err := os.WriteFile(address, []byte("http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
+		log.Warn("chat cannot find this server while it runs", "err", err)
+	}
+	defer os.Remove(address) // one that is left behind by a crash is not believed: the folder is free then
 	return serve(e, log, config, listener, f, rt)
 }
 

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// While a server has the folder, chat asks the server, and looks the same.
+func TestChatAsksTheServerThatHasTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	s := serveOn(t, dir)
+	code, out, notes := invoke(t, "--data", dir, "chat", "how does a reader resume?")
+	if code != 0 || !strings.Contains(out, "[^1]") || !strings.Contains(notes, "→ search") || !strings.Contains(notes, "\n[1] ") {
+		t.Fatalf("exit %d, %q, %s", code, out, notes)
+	}
+	thread := regexp.MustCompile(`thread (\S+)`).FindStringSubmatch(notes)
+	if thread == nil {
+		t.Fatalf("the notes do not name the thread: %s", notes)
+	}
+	code, out, notes = invoke(t, "--data", dir, "chat", "--thread", thread[1], "count to two")
+	if code != 0 || out != "one\ntwo\n" || !strings.Contains(notes, thread[1]) {
+		t.Errorf("in the same thread: exit %d, %q, %s", code, out, notes)
+	}
+	code, out, notes = invoke(t, "--data", dir, "chat", "--model", "gpt-99", "hi")
+	if code != 1 || out != "" || !strings.Contains(notes, "gpt-99") {
+		t.Errorf("with a model that does not exist: exit %d, %q, %s", code, out, notes)
+	}
+	if code := s.stop(); code != 0 {
+		t.Errorf("stopped with exit code %d: %s", code, s.log)
+	}
+	if code, out, notes := invoke(t, "--data", dir, "chat", "--thread", thread[1], "count to two"); code != 0 || out != "one\ntwo\n" {
+		t.Errorf("after the server has stopped: exit %d, %q, %s", code, out, notes)
+	}
+}
+
+// A connection that breaks costs nothing: what was asked is read on from the last frame.
+func TestChatReadsOnAfterACut(t *testing.T) {
+	dir := t.TempDir()
+	s := serveOn(t, dir)
+	url, cuts := cutter(t, strings.TrimPrefix(s.url, "http://"), 1500)
+	var out, notes strings.Builder
+	p := &printer{env: &env{ctx: t.Context(), stdout: &out, stderr: &notes}}
+	if err := (remote{url: url}).ask(t.Context(), p, question{text: "count to fifteen"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Fields(out.String()); len(got) != 15 || got[0] != "one" || got[14] != "fifteen" {
+		t.Errorf("the answer is %q", out.String())
+	}
+	if n := len(cuts); n < 3 {
+		t.Errorf("the connection was cut %d times; there should be more to read on after", n)
+	}
+}
+
+// cutter passes connections on to an address and cuts each after some bytes of the answer. It reports every cut.
+func cutter(t *testing.T, to string, after int64) (url string, cuts chan struct{}) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cuts = make(chan struct{}, 1000)
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	pass := func(client net.Conn) {
+		defer client.Close()
+		server, err := net.Dial("tcp", to)
+		if err != nil {
+			return
+		}
+		defer server.Close()
+		defer context.AfterFunc(ctx, func() { server.Close(); client.Close() })()
+		wg.Go(func() {
+			_, _ = io.Copy(server, client)
+			server.Close()
+		})
+		if n, _ := io.CopyN(client, server, after); n == after {
+			cuts <- struct{}{}
+		}
+	}
+	wg.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { pass(client) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		stop()
+		wg.Wait()
+	})
+	return "http://" + l.Addr().String(), cuts
+}
