@@ -29,7 +29,9 @@ type DamageError struct {
 	Err    error  // how it was found
 }
 
-func (e *DamageError) Error() string { return e.Lost + " is damaged: " + e.Err.Error() + "; " + e.Remedy }
+func (e *DamageError) Error() string {
+	return e.Lost + " is damaged: " + e.Err.Error() + "; " + e.Remedy
+}
 
 func (e *DamageError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
 
