@@ -56,6 +56,8 @@ type Execution struct {
 	Control *Control
 	// Cache, where there is one, keeps the state for the thread's next run.
 	Cache *Cache
+	// NewThread says that the thread was made for this run, so that there is no checkpoint to look for.
+	NewThread bool
 	// OmitValues leaves Result.Values empty: whoever has a store can read them there.
 	OmitValues bool
 }
@@ -181,9 +183,12 @@ func (e *engine) flush(ctx context.Context) error {
 
 // begin finds out where to start.
 func (e *engine) begin(ctx context.Context) error {
-	latest, err := e.load(ctx, "")
-	if err != nil {
-		return err
+	var latest *Snapshot
+	var err error
+	if !e.x.NewThread || e.ns != "" { // a subgraph may be entered for the second time
+		if latest, err = e.load(ctx, ""); err != nil {
+			return err
+		}
 	}
 	if e.x.Continue && latest != nil && latest.Run == e.x.Run {
 		// A checkpoint that this run saved after a step: its breakpoints have not been heeded yet. One that only

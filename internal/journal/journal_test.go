@@ -645,3 +645,32 @@ func readInPieces(ctx context.Context, j *journal.Journal, run string, cut, tota
 		}
 	}
 }
+
+// Whoever stored a run with the beginning of its journal can show it to readers without another look into the store.
+func TestOpeningIsShownWithoutAskingTheStore(t *testing.T) {
+	m := newMemory()
+	j := journal.Open(m, journal.Options{})
+	defer j.Close()
+	chunk, events, err := journal.Opening("r", "t", delta("a"), delta("b"))
+	must(t, err)
+	if chunk.First != 1 || chunk.Last != 2 || len(events) != 2 || events[1].Seq != 2 || events[1].Run != "r" || events[1].Epoch != 1 {
+		t.Fatalf("got %+v and %+v", chunk, events)
+	}
+	l := j.Log(lease("r", 1), "t", chunk.Last)
+	defer l.Close()
+	l.Opened(events)
+	c := j.Cursor("r", journal.Position{})
+	defer c.Close()
+	m.mu.Lock()
+	m.gone = map[string]bool{"r": true} // the store would say that there is nothing
+	m.mu.Unlock()
+	got, err := c.Next(t.Context())
+	must(t, err)
+	if len(got) != 2 {
+		t.Fatalf("got %v", got)
+	}
+	must(t, l.Append(t.Context(), journal.Batch{Events: []event.Envelope{delta("c")}, Promise: true}))
+	if got, err = c.Next(t.Context()); err != nil || len(got) != 1 || got[0].Seq != 3 {
+		t.Fatalf("got %v, %v", got, err)
+	}
+}

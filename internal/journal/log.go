@@ -179,14 +179,20 @@ func (q *queue) add(l *Log, b Batch) error {
 }
 
 // Opening is the beginning of a run's journal as whoever creates the run stores it, together with the run and before
-// anybody has a lease. It counts as epoch 1.
-func Opening(run, thread string, events ...event.Envelope) (Chunk, error) {
+// anybody has a lease. It counts as epoch 1. The events are returned as readers will see them.
+func Opening(run, thread string, events ...event.Envelope) (Chunk, []event.Envelope, error) {
 	l := &Log{lease: Lease{Run: run, Epoch: 1}, thread: thread}
 	q := &queue{}
 	if err := q.add(l, Batch{Events: events}); err != nil {
-		return Chunk{}, err
+		return Chunk{}, nil, err
 	}
-	return q.chunk(l), nil
+	return q.chunk(l), q.events, nil
+}
+
+// Opened shows readers an opening that was stored, which saves them a look into the store. The log begins after it, and
+// nothing has been appended.
+func (l *Log) Opened(events []event.Envelope) {
+	l.tail.publish(events, 0, l.j.bounded(l.j.opt.TailBytes))
 }
 
 func (q *queue) chunk(l *Log) Chunk {

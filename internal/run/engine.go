@@ -134,6 +134,9 @@ type active struct {
 	control *graph.Control
 	begun   bool // it executes; under Engine.mu
 	late    bool // it was stored before it was on the list, and may have been cancelled in between
+
+	opening   []event.Envelope // what its journal began with when it was stored; nothing for one that was claimed
+	newThread bool             // its thread was made for it
 }
 
 // Causes with which a run's context is cancelled. Nodes may tell of them, so they are errors for events.
@@ -190,8 +193,12 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	if e.Active() < e.opt.MaxRuns {
 		n.Worker = e.worker
 	}
+	var opening []event.Envelope
 	var err error
-	if n.Queued, err = journal.Opening(n.ID, thread, event.Envelope{At: at, Step: -1, Event: event.RunQueued{}}); err != nil {
+	if n.Queued, _, err = journal.Opening(n.ID, thread, event.Envelope{At: at, Step: -1, Event: event.RunQueued{}}); err != nil {
+		return Run{}, err
+	}
+	if n.Started, opening, err = journal.Opening(n.ID, thread, event.Envelope{At: at, Event: started(&req, 1)}); err != nil {
 		return Run{}, err
 	}
 	// On the list before it is stored: a cancel finds it from the first moment.
@@ -205,6 +212,7 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 		e.stopRun(ctx, id, actionOf(req.Multitask))
 	}
 	if c.Run.Status == Running {
+		a.opening, a.newThread = opening, c.NewThread
 		e.begin(alive, a, c.Run)
 	} else {
 		e.unlist(a)

@@ -67,8 +67,8 @@ func (e *Engine) retire(a *active) {
 
 // execute runs a graph from where the journal says that it stands to the end of the run.
 func (e *Engine) execute(ctx context.Context, a *active, r Run) {
-	x := &execution{e: e, r: r, control: a.control, ledger: &ledger{}}
-	seq, err := x.replay(ctx)
+	x := &execution{e: e, r: r, control: a.control, ledger: &ledger{}, newThread: a.newThread}
+	seq, err := x.replay(ctx, a.opening)
 	if errors.Is(err, journal.ErrCorrupt) {
 		// What is stored cannot be read any more, so it cannot be continued; but it can be ended, behind all of it.
 		e.opt.Log.Error("the journal of a run is damaged", "run", r.ID, "err", err)
@@ -93,6 +93,10 @@ func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 		ledger: x.ledger,
 	}
 	defer x.rec.log.Close()
+	x.begun = len(a.opening) > 0
+	if x.begun {
+		x.rec.log.Opened(a.opening)
+	}
 	x.settle(ctx, x.run(ctx, err))
 }
 
@@ -105,12 +109,19 @@ type execution struct {
 	ledger  *ledger
 	recall  graph.Recall // nil for a first attempt
 	result  graph.Result
+
+	begun     bool // the attempt's first events are stored
+	newThread bool
 }
 
-// replay reads what earlier attempts wrote.
-func (x *execution) replay(ctx context.Context) (seq uint64, err error) {
-	if x.r.Epoch == 1 {
-		return 0, nil // nobody had it before
+// replay reads what earlier attempts wrote, or takes what the run was stored with.
+func (x *execution) replay(ctx context.Context, opening []event.Envelope) (seq uint64, err error) {
+	if x.r.Epoch == 1 { // nobody had it before
+		for _, env := range opening {
+			x.ledger.apply(env)
+			seq = env.Seq
+		}
+		return seq, nil
 	}
 	var events []event.Envelope
 	for env, err := range x.e.opt.Journal.Read(ctx, x.r.ID, 0) {
@@ -167,12 +178,19 @@ func (x *execution) timeout() time.Duration {
 // handedOver is the cause of an attempt at a run that the worker before gave up on purpose.
 const handedOver = "drain"
 
+func started(r *Request, attempt int) event.RunStarted {
+	return event.RunStarted{Assistant: r.Assistant, Graph: r.Graph, Attempt: attempt, Metadata: r.Metadata}
+}
+
 // begin writes the first events of the attempt.
 func (x *execution) begin(ctx context.Context) error {
+	if x.begun {
+		return nil
+	}
 	var first []event.Envelope
 	attempt := x.ledger.attempt + 1
 	if !x.ledger.started {
-		first = envelopes(event.RunStarted{Assistant: x.r.Assistant, Graph: x.r.Request.Graph, Attempt: attempt, Metadata: x.r.Request.Metadata})
+		first = envelopes(started(&x.r.Request, attempt))
 	} else {
 		cause := "crash"
 		switch {
@@ -199,7 +217,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
-		Control: x.control, Cache: x.e.states, OmitValues: true,
+		Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -105,6 +106,51 @@ func TestCancelBetweenCreationAndStartIsNotLost(t *testing.T) {
 	defer cancel()
 	if r, err := w.e.Wait(ctx, me, r.ID); err != nil || r.Status != run.Cancelled {
 		t.Errorf("the run is %s, %v", r.Status, err)
+	}
+}
+
+// The first event is on disk with the run itself: nobody waits for a second write to hear that it began, and a process that dies
+// in between leaves a run that has begun.
+func TestRunIsStoredWithItsBeginning(t *testing.T) {
+	m := &meddler{}
+	g := newGate()
+	w := openMeddled(t, oneNode(g.node), m)
+	defer w.stop(time.Millisecond)
+	var stored []string
+	m.created = func(r run.Run) {
+		if r.Attempt != 1 || r.StartedAt.IsZero() {
+			t.Errorf("attempt %d, started at %v", r.Attempt, r.StartedAt)
+		}
+		for env, err := range w.j.Read(t.Context(), r.ID, 0) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			stored = append(stored, env.Event.Kind())
+		}
+	}
+	r := w.start(newThread())
+	if !slices.Equal(stored, []string{"run_started"}) {
+		t.Errorf("stored with the run: %v", stored)
+	}
+	close(g.pass)
+	began := 0
+	for env, err := range w.j.Follow(t.Context(), r.ID, journal.Position{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := env.Event.(type) {
+		case event.RunStarted:
+			began++
+			if env.Seq != 1 || e.Attempt != 1 {
+				t.Errorf("began at %d with attempt %d", env.Seq, e.Attempt)
+			}
+		case event.AttemptStarted:
+			t.Error("a first attempt is told as another")
+		}
+	}
+	if began != 1 {
+		t.Errorf("the run began %d times", began)
 	}
 }
 

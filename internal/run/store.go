@@ -89,11 +89,16 @@ type NewRun struct {
 	// Queued is the beginning of the journal of a run that is not taken at once; it is stored with the run, under
 	// the chunk's epoch.
 	Queued journal.Chunk
+	// Started is the beginning of the journal of a run that the worker takes at once: it is stored with the run, whose
+	// first attempt has begun with that.
+	Started journal.Chunk
 }
 
 // Created is what became of a [NewRun].
 type Created struct {
 	Run Run // Running if the worker has it already
+	// NewThread says that the thread was made for the run, and has no state.
+	NewThread bool
 	// Stopped are the runs that the strategy asked to stop; the engine must tell their workers.
 	Stopped []string
 }

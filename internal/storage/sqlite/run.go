@@ -61,14 +61,18 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 	}
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
 		c = run.Created{}
-		no, err := tx.threadFor(ctx, who, r)
+		no, created, err := tx.threadFor(ctx, who, r)
 		if err != nil {
 			return err
 		}
-		busy, err := tx.applyStrategy(ctx, no, r, &c)
-		if err != nil {
-			return err
+		c.NewThread = created
+		busy := false
+		if !created {
+			if busy, err = tx.applyStrategy(ctx, no, r, &c); err != nil {
+				return err
+			}
 		}
+		opening := &r.Queued
 		var notBefore time.Time // always due, whatever becomes of the clock
 		if r.Request.Delay > 0 {
 			notBefore = r.At.Add(r.Request.Delay)
@@ -79,16 +83,19 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 		}
 		if r.Worker != "" && !busy && r.Request.Delay <= 0 {
 			nr.Status, nr.Worker, nr.Epoch, nr.LeaseUntil = run.Running, r.Worker, 1, r.At.Add(r.Lease)
+			if opening = &r.Started; opening.Last > 0 {
+				nr.StartedAt, nr.Attempt = r.At, 1
+			}
 		} else {
 			nr.Epoch = r.Queued.Epoch
 		}
 		err = tx.exec(ctx, insertRun, nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), string(request), micros(r.At), micros(r.At),
-			0, 0, micros(notBefore), 0, nil, nil, nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
+			micros(nr.StartedAt), 0, micros(notBefore), nr.Attempt, nil, nil, nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
 		if err != nil {
 			return err
 		}
-		if nr.Status == run.Pending && r.Queued.Last > 0 {
-			if err := tx.openJournal(ctx, nr.ID, &r.Queued); err != nil {
+		if opening.Last > 0 {
+			if err := tx.openJournal(ctx, nr.ID, opening); err != nil {
 				return err
 			}
 		}
@@ -103,19 +110,20 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 }
 
 // threadFor finds the run's thread, or makes it where the request says so.
-func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (int64, error) {
-	no, err := t.threadNo(ctx, who, r.Thread)
+func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (no int64, created bool, err error) {
+	no, err = t.threadNo(ctx, who, r.Thread)
 	if !errors.Is(err, run.ErrNotFound) || !r.Request.CreateThread {
-		return no, err
+		return no, false, err
 	}
 	th := run.Thread{ID: r.Thread, CreatedAt: r.At}
 	if _, err := t.createThread(ctx, who, th); err != nil {
 		if errors.Is(err, run.ErrExists) { // somebody else's: it does not exist for us
 			err = fmt.Errorf("thread %q: %w", r.Thread, run.ErrNotFound)
 		}
-		return 0, err
+		return 0, false, err
 	}
-	return t.threadNo(ctx, who, r.Thread)
+	no, err = t.threadNo(ctx, who, r.Thread)
+	return no, true, err
 }
 
 // applyStrategy reports whether the new run has to wait, after asking others to stop where it should.
