@@ -18,7 +18,7 @@ func chunks(ctx context.Context, b *bench) ([]row, error) {
 	}
 	var rows []row
 	for _, provider := range []string{"openai", "anthropic", "gemini"} {
-		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^(BenchmarkChunk|BenchmarkSocket)$", "-benchmem", "-benchtime", long, "./model/"+provider)
+		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^(BenchmarkChunk|BenchmarkSocket)$", "-benchtime", long, "./model/"+provider)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: %s", provider, err, out)
@@ -32,58 +32,53 @@ func chunks(ctx context.Context, b *bench) ([]row, error) {
 	return rows, nil
 }
 
-// chunkCost is what a benchmark says of one chunk.
-type chunkCost struct{ ns, allocs float64 }
+// chunkCost is what a benchmark says of one chunk: processor time, allocations, and how long it is on the wire.
+type chunkCost struct{ ns, allocs, size float64 }
 
 func (c chunkCost) String() string {
-	if c.ns == 0 {
-		return "–"
-	}
 	return fmt.Sprintf("%s, %.0f allocations", short(time.Duration(c.ns)), c.allocs)
 }
 
-var (
-	benchLine = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
-	reader    = regexp.MustCompile(`/(?:by|reader)=(us|ours|sdk)$`)
-)
+var benchLine = regexp.MustCompile(`(?m)^Benchmark(Chunk|Socket)/recording=(\S+)/reader=(ours|sdk)(?:-\d+)?\s+\d+\s+(.*)$`)
 
 func chunkRows(provider, out string) ([]row, error) {
-	var names []string
-	ours, sdk := map[string]chunkCost{}, map[string]chunkCost{}
+	type key struct{ from, recording string }
+	var order []key
+	ours, sdk := map[key]chunkCost{}, map[key]chunkCost{}
 	for _, m := range benchLine.FindAllStringSubmatch(out, -1) {
-		cost, err := costOf(m[2])
+		cost, err := costOf(m[4])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m[0], err)
 		}
-		name := reader.ReplaceAllString(m[1], "")
-		if strings.HasSuffix(m[1], "=sdk") {
-			sdk[name] = cost
+		k := key{m[1], m[2]}
+		if m[3] == "sdk" {
+			sdk[k] = cost
 			continue
 		}
-		names = append(names, name)
-		ours[name] = cost
+		order = append(order, k)
+		ours[k] = cost
 	}
-	if len(names) == 0 {
+	if len(order) == 0 {
 		return nil, fmt.Errorf("no benchmark of %s was found in %q", provider, out)
 	}
 	var rows []row
-	for _, name := range names {
-		what, aim := "from bytes in memory", atMost(ours[name].ns, 6000, "6 µs")+"; "+atMost(ours[name].allocs, 15, "15 allocations")
-		if name == "Socket" {
-			what = "from a local socket, with the request"
-			if provider != "openai" {
-				aim = "–" // the replaying server is in the same process
-			}
+	for _, k := range order {
+		mine, theirs := ours[k], sdk[k]
+		if theirs == (chunkCost{}) {
+			return nil, fmt.Errorf("%s: %s has nothing of the SDK beside it", provider, k.recording)
 		}
-		if _, recording, ok := strings.Cut(name, "="); ok {
-			what = recording + ", " + what
+		from := "memory"
+		if k.from == "Socket" {
+			from = "a local socket, with the request"
 		}
-		rows = append(rows, row{provider + ": " + what, ours[name].String(), "SDK's decoder: " + sdk[name].String(), aim})
+		what := fmt.Sprintf("%s: %s, %.0f B a chunk, from %s", provider, k.recording, mine.size, from)
+		aim := atMost(mine.ns, 6000, "6 µs") + "; " + atMost(mine.allocs, 15, "15 allocations")
+		rows = append(rows, row{what, mine.String(), "SDK's decoder: " + theirs.String(), aim})
 	}
 	return rows, nil
 }
 
-// costOf reads the columns of a benchmark's line. What is said per chunk goes before what is said per operation.
+// costOf reads the columns of a benchmark's line.
 func costOf(columns string) (c chunkCost, err error) {
 	fields := strings.Fields(columns)
 	said := map[string]float64{}
@@ -92,9 +87,12 @@ func costOf(columns string) (c chunkCost, err error) {
 			return c, err
 		}
 	}
-	c = chunkCost{said["ns/op"], said["allocs/op"]}
-	if n, ok := said["ns/chunk"]; ok {
-		c = chunkCost{n, said["allocs/chunk"]}
+	for unit, to := range map[string]*float64{"ns/chunk": &c.ns, "allocs/chunk": &c.allocs, "wire-B/chunk": &c.size} {
+		n, ok := said[unit]
+		if !ok {
+			return c, fmt.Errorf("it does not say %s", unit)
+		}
+		*to = n
 	}
 	return c, nil
 }

@@ -24,9 +24,10 @@ func TestMissedBarSaysByHowMuch(t *testing.T) {
 
 func TestBenchmarksOfProvidersAreUnderstood(t *testing.T) {
 	rows, err := chunkRows("anthropic", `goos: linux
-BenchmarkChunk/recording=thinking.sse/reader=ours-2   	 1000	      2500 ns/op	     400 B/op	      10 allocs/op
-BenchmarkChunk/recording=thinking.sse/reader=sdk-2    	 1000	     12000 ns/op	    4000 B/op	      24 allocs/op
-BenchmarkChunk/stream=qwen/by=us-2 	 10	  99 ns/op	 11.5 allocs/chunk	 7000 ns/chunk	 5 B/op	 900 allocs/op
+BenchmarkChunk/recording=thinking.sse/reader=ours-2   	 1000	 9 ns/op	 400 B/chunk	 2.6 allocs/chunk	 2500 ns/chunk	 140.8 wire-B/chunk
+BenchmarkChunk/recording=thinking.sse/reader=sdk-2    	 1000	 9 ns/op	 400 B/chunk	 24 allocs/chunk	 12000 ns/chunk	 140.8 wire-B/chunk
+BenchmarkSocket/recording=qwen/reasoning/reader=ours 	 10	  9 ns/op	 400 B/chunk	 11.5 allocs/chunk	 7000 ns/chunk	 300 wire-B/chunk
+BenchmarkSocket/recording=qwen/reasoning/reader=sdk 	 10	  9 ns/op	 400 B/chunk	 50 allocs/chunk	 20000 ns/chunk	 300 wire-B/chunk
 PASS
 `)
 	if err != nil {
@@ -36,13 +37,19 @@ PASS
 	for _, r := range rows {
 		lines = append(lines, r.what+" | "+r.ours+" | "+r.limit+" | "+r.bar)
 	}
-	want := `anthropic: thinking.sse, from bytes in memory | 2.50 µs, 10 allocations | SDK's decoder: 12 µs, 24 allocations | ≤ 6 µs: met; ≤ 15 allocations: met
-anthropic: qwen, from bytes in memory | 7.00 µs, 12 allocations | SDK's decoder: – | ≤ 6 µs: **missed by 17 %**; ≤ 15 allocations: met`
+	want := `anthropic: thinking.sse, 141 B a chunk, from memory | 2.50 µs, 3 allocations | SDK's decoder: 12 µs, 24 allocations | ≤ 6 µs: met; ≤ 15 allocations: met
+anthropic: qwen/reasoning, 300 B a chunk, from a local socket, with the request | 7.00 µs, 12 allocations | SDK's decoder: 20 µs, 50 allocations | ≤ 6 µs: **missed by 17 %**; ≤ 15 allocations: met`
 	if got := strings.Join(lines, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if _, err := chunkRows("gemini", "FAIL"); err == nil {
-		t.Error("nothing was found, and nobody said so")
+	for _, out := range []string{
+		"FAIL",
+		"BenchmarkChunk/recording=a/reader=ours 1 2 ns/chunk 3 allocs/chunk 4 wire-B/chunk", // nothing beside it
+		"BenchmarkChunk/recording=a/reader=ours 1 2 ns/op",                                  // not per chunk
+	} {
+		if _, err := chunkRows("gemini", out); err == nil {
+			t.Errorf("%q was not understood, and nobody said so", out)
+		}
 	}
 }
 

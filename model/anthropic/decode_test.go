@@ -2,17 +2,11 @@ package anthropic
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
@@ -149,58 +143,4 @@ func FuzzDecoder(f *testing.F) {
 			}
 		}
 	})
-}
-
-// BenchmarkChunk: go test -bench Chunk -benchmem ./model/anthropic
-//
-// One op is one event of a recording, from bytes in memory to parts, so that only decoders are compared.
-func BenchmarkChunk(b *testing.B) {
-	for _, name := range []string{"thinking.sse", "web-search-citations.sse"} {
-		raw := fixture(b, name)
-		n := bytes.Count(raw, []byte("\ndata:"))
-		b.Run("recording="+name+"/reader=ours", func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; i < b.N; i += n {
-				r := eventstream.NewReader(bytes.NewReader(raw))
-				var d decoder
-				for !d.finished {
-					ev, err := r.Next()
-					if err != nil {
-						b.Fatal(err)
-					}
-					if _, err := d.decode(ev.Name, ev.Data); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		})
-		b.Run("recording="+name+"/reader=sdk", func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; i < b.N; i += n {
-				s := ssestream.NewStream[sdk.MessageStreamEventUnion](ssestream.NewDecoder(&http.Response{
-					Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(raw))}), nil)
-				for s.Next() {
-				}
-				if s.Err() != nil {
-					b.Fatal(s.Err())
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkSocket: the same from a socket to the caller's loop, with the request and all else that a call costs.
-func BenchmarkSocket(b *testing.B) {
-	raw := fixture(b, "thinking.sse")
-	n := bytes.Count(raw, []byte("\ndata:"))
-	m := client(b, replay(b, bytes.SplitAfter(raw, []byte("\n\n"))))
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i += n {
-		for _, err := range m.Stream(context.Background(), hello) {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
 }

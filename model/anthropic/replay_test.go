@@ -1,10 +1,7 @@
 package anthropic
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -18,54 +15,15 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
-	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// cuts are the ways in which a body is written to the socket.
-var cuts = map[string]func([]byte) [][]byte{
-	"whole":  func(b []byte) [][]byte { return [][]byte{b} },
-	"lines":  func(b []byte) [][]byte { return bytes.SplitAfter(b, []byte("\n")) },
-	"bytes":  func(b []byte) [][]byte { return every(b, 1) },
-	"sevens": func(b []byte) [][]byte { return every(b, 7) },
-	// Every character of more than one byte is cut after its first, and so is every line before its end.
-	"inside": func(b []byte) [][]byte {
-		var out [][]byte
-		from := 0
-		for i := 1; i < len(b); i++ {
-			if b[i-1] >= 0xC0 || b[i] == '\n' {
-				out = append(out, b[from:i])
-				from = i
-			}
-		}
-		return append(out, b[from:])
-	},
+func TestMain(m *testing.M) {
+	providertest.ServeElsewhere()
+	goleak.VerifyTestMain(m)
 }
 
-func every(b []byte, n int) [][]byte {
-	var out [][]byte
-	for len(b) > n {
-		out, b = append(out, b[:n]), b[n:]
-	}
-	return append(out, b)
-}
-
-// replay serves pieces of an event stream, each flushed by itself.
-func replay(t testing.TB, pieces [][]byte) *httptest.Server {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-		flush := http.NewResponseController(w)
-		for _, p := range pieces {
-			if _, err := w.Write(p); err != nil {
-				return
-			}
-			_ = flush.Flush()
-		}
-	}))
-	t.Cleanup(srv.Close)
-	return srv
-}
+const media = "text/event-stream; charset=utf-8"
 
 // client returns a model that asks srv, with an HTTP client whose connections end with the test.
 func client(t testing.TB, srv *httptest.Server, change ...func(*Options)) *Model {
@@ -78,78 +36,6 @@ func client(t testing.TB, srv *httptest.Server, change ...func(*Options)) *Model
 		t.Fatal(err)
 	}
 	return m
-}
-
-var hello = model.Request{Messages: []item.Message{item.UserText("1", "hello")}}
-
-// answer is the fold of an answer's parts.
-type answered struct {
-	Texts     []string
-	Reasoning []item.Reasoning
-	Calls     []item.ToolCall
-	Notes     []model.Annotation
-	Kept      []string // types
-	Usage     item.Usage
-	Finish    *model.Finish
-}
-
-// collect folds the parts and holds them to the laws of package model.
-func collect(t testing.TB, m *Model, req model.Request) (answered, []model.Part, error) {
-	var (
-		a     answered
-		parts []model.Part
-	)
-	for p, err := range m.Stream(context.Background(), req) {
-		if err != nil {
-			return a, parts, err
-		}
-		if a.Finish != nil {
-			t.Errorf("a part after the finish: %#v", p)
-		}
-		parts = append(parts, p)
-		switch p := p.(type) {
-		case model.Text:
-			if p.Block == len(a.Texts) {
-				a.Texts = append(a.Texts, "")
-			}
-			if p.Block != len(a.Texts)-1 || p.Text == "" {
-				t.Fatalf("text %#v after %d blocks", p, len(a.Texts))
-			}
-			a.Texts[p.Block] += p.Text
-		case model.Reasoning:
-			if p.Item == len(a.Reasoning) {
-				a.Reasoning = append(a.Reasoning, item.Reasoning{})
-			}
-			r := &a.Reasoning[p.Item]
-			r.Summary = item.Text(item.JoinText(r.Summary) + p.Text)
-			r.Signature += p.Signature
-			r.Encrypted += p.Encrypted
-		case model.ToolCall:
-			if p.Index == len(a.Calls) {
-				if p.Name == "" || p.ID == "" {
-					t.Fatalf("call begins with %#v", p)
-				}
-				a.Calls = append(a.Calls, item.ToolCall{CallID: p.ID, Name: p.Name})
-			}
-			a.Calls[p.Index].Arguments += p.Arguments
-		case model.Annotation:
-			if n := len([]rune(a.Texts[p.Block])); p.End > n || p.Start >= p.End {
-				t.Errorf("annotation %d–%d of a text of %d", p.Start, p.End, n)
-			}
-			a.Notes = append(a.Notes, p)
-		case model.Opaque:
-			raw, mark, ok := kept.Take(p.Raw)
-			if !ok || mark.Provider != "anthropic" || !json.Valid(raw) {
-				t.Errorf("kept without a mark: %s", p.Raw)
-			}
-			a.Kept = append(a.Kept, kept.Type(p.Raw))
-		case model.Usage:
-			a.Usage = p.Usage
-		case model.Finish:
-			a.Finish = &p
-		}
-	}
-	return a, parts, nil
 }
 
 func fixture(t testing.TB, name string) []byte {
@@ -203,7 +89,7 @@ func TestRecordedStreams(t *testing.T) {
 			usage: item.Usage{InputTokens: 31772, OutputTokens: 644}, finish: item.FinishStop, raw: "end_turn", model: "claude-sonnet-4-20250514"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, _, err := collect(t, client(t, replay(t, [][]byte{fixture(t, name)})), hello)
+			got, _, err := providertest.Collect(t, client(t, providertest.Replay(t, media, [][]byte{fixture(t, name)})), providertest.Hello)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,10 +117,10 @@ func TestHowTheBytesWereCutDoesNotMatter(t *testing.T) {
 	}
 	for _, file := range files {
 		raw := fixture(t, filepath.Base(file))
-		_, want, wantErr := collect(t, client(t, replay(t, [][]byte{raw})), hello)
-		for name, cut := range cuts {
+		_, want, wantErr := providertest.Collect(t, client(t, providertest.Replay(t, media, [][]byte{raw})), providertest.Hello)
+		for name, cut := range providertest.Cuts {
 			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
-				_, got, err := collect(t, client(t, replay(t, cut(raw))), hello)
+				_, got, err := providertest.Collect(t, client(t, providertest.Replay(t, media, cut(raw))), providertest.Hello)
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("parts differ from those of the uncut body")
 				}
@@ -255,8 +141,8 @@ func TestMeansTheSameToTheSDK(t *testing.T) {
 			continue // ends in an error, of which there is no message
 		}
 		t.Run(name, func(t *testing.T) {
-			srv := replay(t, [][]byte{fixture(t, name)})
-			got, _, err := collect(t, client(t, srv), hello)
+			srv := providertest.Replay(t, media, [][]byte{fixture(t, name)})
+			got, _, err := providertest.Collect(t, client(t, srv), providertest.Hello)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,14 +158,14 @@ func TestMeansTheSameToTheSDK(t *testing.T) {
 }
 
 // accumulate asks srv through the SDK alone.
-func accumulate(srv *httptest.Server) (answered, error) {
+func accumulate(srv *httptest.Server) (providertest.Answer, error) {
 	c := sdk.NewClient(option.WithoutEnvironmentDefaults(), option.WithBaseURL(srv.URL), option.WithHTTPClient(srv.Client()))
 	stream := c.Messages.NewStreaming(context.Background(), sdk.MessageNewParams{})
 	defer func() { _ = stream.Close() }()
 	var (
 		msg  sdk.Message
 		args = map[int64]string{} // the accumulator gives up input that does not parse
-		a    answered
+		a    providertest.Answer
 	)
 	for stream.Next() {
 		ev := stream.Current()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
 
 // sent returns the request object that a request becomes.
@@ -211,9 +212,9 @@ func TestExtraIsMerged(t *testing.T) {
 func TestBaseURLMayNameTheVersion(t *testing.T) {
 	for _, suffix := range []string{"", "/", "/v1", "/v1/", "/v1?tag=a"} {
 		paths := make(chan string, 1)
-		srv := serve(t, func(w http.ResponseWriter, r *http.Request) { paths <- r.URL.String() })
+		srv := providertest.Serve(t, func(w http.ResponseWriter, r *http.Request) { paths <- r.URL.String() })
 		m := client(t, srv, func(o *Options) { o.BaseURL = srv.URL + "/claude" + suffix })
-		_, _, _ = collect(t, m, hello)
+		_, _, _ = providertest.Collect(t, m, providertest.Hello)
 		want := "/claude/v1/messages"
 		if _, query, ok := strings.Cut(suffix, "?"); ok {
 			want += "?" + query
@@ -227,11 +228,11 @@ func TestBaseURLMayNameTheVersion(t *testing.T) {
 // Bedrock and Vertex are request options of the SDK that rewrite path and body in a middleware and put their own
 // base URL and authentication in place of ours. This one does the same.
 func TestRequestOptionsOfTheSDKComeLast(t *testing.T) {
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	srv := providertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/model/claude-test/stream" || r.Header.Get("Authorization") != "signed" {
 			t.Errorf("asked %s with %v", r.URL.Path, r.Header)
 		}
-		sse(w, begun+"data: {\"type\":\"message_stop\"}\n\n")
+		providertest.SSE(w, begun+"data: {\"type\":\"message_stop\"}\n\n")
 	})
 	elsewhere := option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
@@ -255,7 +256,7 @@ func TestRequestOptionsOfTheSDKComeLast(t *testing.T) {
 		o.BaseURL = "http://127.0.0.1:1"
 		o.Request = []option.RequestOption{option.WithBaseURL(srv.URL), elsewhere}
 	})
-	if got, _, err := collect(t, m, hello); err != nil || got.Texts[0] != "Hal" {
+	if got, _, err := providertest.Collect(t, m, providertest.Hello); err != nil || got.Texts[0] != "Hal" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -37,6 +37,7 @@ type block struct {
 	// Of other kinds: the block as it began, its input as it was streamed, and whether anything was streamed that
 	// we cannot put into it.
 	raw     []byte
+	typ     string
 	partial []byte
 	content []byte
 	lost    bool
@@ -176,7 +177,7 @@ func (d *decoder) start(f *frame) {
 		d.out = append(d.out, model.ToolCall{Index: b.number, ID: s.ID, Name: s.Name, Signature: caller(s.Caller)})
 	default:
 		b := d.begin(f.Index, other)
-		b.raw = bytes.Clone(f.Block)
+		b.raw, b.typ = bytes.Clone(f.Block), s.Type
 	}
 }
 
@@ -283,7 +284,7 @@ func (d *decoder) end(b block) {
 // whole puts a block of the provider's own together again. It is not ok if part of it is missing: half a block would
 // be refused on the next turn.
 func (b *block) whole() ([]byte, bool) {
-	if b.lost || kept.Type(b.raw) == "" {
+	if b.lost || b.typ == "" {
 		return nil, false
 	}
 	set := func(name string, value []byte) bool {

@@ -2,16 +2,13 @@ package gemini
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
-	"google.golang.org/genai"
 	"pgregory.net/rapid"
 
 	"github.com/tributary-ai/tributary/item"
@@ -240,77 +237,4 @@ func FuzzDecoder(f *testing.F) {
 		}
 		look(d.finish())
 	})
-}
-
-// BenchmarkChunk: go test -bench Chunk -benchmem ./model/gemini
-//
-// One op is one chunk of a recording, played twenty times over. Ours from bytes in memory to parts; the SDK
-// cannot be had without its HTTP client, so it gets one that answers from memory.
-func BenchmarkChunk(b *testing.B) {
-	for _, name := range []string{"text.chunks.jsonl", "web-search-grounding.sse"} {
-		var many [][]byte
-		for range 20 {
-			all := recordings(b)[name]
-			many = append(many, all[:len(all)-1]...) // the last carries signatures and grounding: no ordinary chunk
-		}
-		_, body := framings["sse"](many)
-		b.Run("recording="+name+"/reader=ours", func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; i < b.N; i += len(many) {
-				next := payloads(bytes.NewReader(body))
-				var d decoder
-				for chunk, err := next(); err == nil; chunk, err = next() {
-					if _, err := d.decode(chunk); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		})
-		b.Run("recording="+name+"/reader=sdk", func(b *testing.B) {
-			c, err := genai.NewClient(context.Background(), &genai.ClientConfig{APIKey: "k", HTTPClient: &http.Client{Transport: memory(body)}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			b.ResetTimer()
-			for i := 0; i < b.N; i += len(many) {
-				for _, err := range c.Models.GenerateContentStream(context.Background(), "m", genai.Text("x"), nil) {
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		})
-	}
-}
-
-// memory answers every request with the same body.
-type memory []byte
-
-func (m memory) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: nopCloser{bytes.NewReader(m)}}, nil
-}
-
-type nopCloser struct{ *bytes.Reader }
-
-func (nopCloser) Close() error { return nil }
-
-// BenchmarkSocket: the same from a socket to the caller's loop, with the request and all else that a call costs.
-func BenchmarkSocket(b *testing.B) {
-	var many [][]byte
-	for range 40 {
-		many = append(many, recordings(b)["text.chunks.jsonl"][:2]...)
-	}
-	many = append(many, []byte(`{"candidates":[{"finishReason":"STOP"}]}`))
-	media, body := framings["sse"](many)
-	m := client(b, replay(b, media, bytes.SplitAfter(body, []byte("\r\n\r\n"))))
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i += len(many) {
-		for _, err := range m.Stream(context.Background(), hello) {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
 }

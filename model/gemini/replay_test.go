@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,55 +18,13 @@ import (
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
 
 func TestMain(m *testing.M) {
+	providertest.ServeElsewhere()
 	// OpenCensus comes with the SDK, which is the judge in these tests, and starts a worker that never ends.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
-
-// cuts are the ways in which a body is written to the socket.
-var cuts = map[string]func([]byte) [][]byte{
-	"whole":  func(b []byte) [][]byte { return [][]byte{b} },
-	"lines":  func(b []byte) [][]byte { return bytes.SplitAfter(b, []byte("\n")) },
-	"bytes":  func(b []byte) [][]byte { return every(b, 1) },
-	"sevens": func(b []byte) [][]byte { return every(b, 7) },
-	// Every character of more than one byte is cut after its first, and so is every line before its end.
-	"inside": func(b []byte) [][]byte {
-		var out [][]byte
-		from := 0
-		for i := 1; i < len(b); i++ {
-			if b[i-1] >= 0xC0 || b[i] == '\n' {
-				out = append(out, b[from:i])
-				from = i
-			}
-		}
-		return append(out, b[from:])
-	},
-}
-
-func every(b []byte, n int) [][]byte {
-	var out [][]byte
-	for len(b) > n {
-		out, b = append(out, b[:n]), b[n:]
-	}
-	return append(out, b)
-}
-
-// replay serves pieces of a body, each flushed by itself.
-func replay(t testing.TB, media string, pieces [][]byte) *httptest.Server {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", media)
-		flush := http.NewResponseController(w)
-		for _, p := range pieces {
-			if _, err := w.Write(p); err != nil {
-				return
-			}
-			_ = flush.Flush()
-		}
-	}))
-	t.Cleanup(srv.Close)
-	return srv
 }
 
 func client(t testing.TB, srv *httptest.Server, change ...func(*Options)) *Model {
@@ -79,71 +37,6 @@ func client(t testing.TB, srv *httptest.Server, change ...func(*Options)) *Model
 		t.Fatal(err)
 	}
 	return m
-}
-
-var hello = model.Request{Messages: []item.Message{item.UserText("1", "hello")}}
-
-// answered is the fold of an answer's parts.
-type answered struct {
-	Texts     []string
-	Reasoning []item.Reasoning
-	Calls     []item.ToolCall
-	Notes     []model.Annotation
-	Usage     item.Usage
-	Finish    *model.Finish
-}
-
-// collect folds the parts and holds them to the laws of package model.
-func collect(t testing.TB, m *Model, req model.Request) (answered, []model.Part, error) {
-	var (
-		a     answered
-		parts []model.Part
-	)
-	for p, err := range m.Stream(context.Background(), req) {
-		if err != nil {
-			return a, parts, err
-		}
-		if a.Finish != nil {
-			t.Errorf("a part after the finish: %#v", p)
-		}
-		parts = append(parts, p)
-		switch p := p.(type) {
-		case model.Text:
-			if p.Block == len(a.Texts) {
-				a.Texts = append(a.Texts, "")
-			}
-			if p.Block != len(a.Texts)-1 || p.Text == "" {
-				t.Fatalf("text %#v after %d blocks", p, len(a.Texts))
-			}
-			a.Texts[p.Block] += p.Text
-		case model.Reasoning:
-			if p.Item == len(a.Reasoning) {
-				a.Reasoning = append(a.Reasoning, item.Reasoning{})
-			}
-			r := &a.Reasoning[p.Item]
-			r.Summary = item.Text(item.JoinText(r.Summary) + p.Text)
-			r.Signature += p.Signature
-		case model.ToolCall:
-			if p.Index == len(a.Calls) {
-				if p.Name == "" {
-					t.Fatalf("call begins with %#v", p)
-				}
-				a.Calls = append(a.Calls, item.ToolCall{CallID: p.ID, Name: p.Name})
-			}
-			a.Calls[p.Index].Arguments += p.Arguments
-			a.Calls[p.Index].Signature += p.Signature
-		case model.Annotation:
-			if n := len([]rune(a.Texts[p.Block])); p.End > n || p.Start >= p.End {
-				t.Errorf("annotation %d–%d of a text of %d", p.Start, p.End, n)
-			}
-			a.Notes = append(a.Notes, p)
-		case model.Usage:
-			a.Usage = p.Usage
-		case model.Finish:
-			a.Finish = &p
-		}
-	}
-	return a, parts, nil
 }
 
 // recordings lists the recorded answers as payloads, whatever their framing was.
@@ -202,7 +95,7 @@ var framings = map[string]func([][]byte) (media string, body []byte){
 
 func playing(t testing.TB, payloads [][]byte) *httptest.Server {
 	media, body := framings["sse"](payloads)
-	return replay(t, media, [][]byte{body})
+	return providertest.Replay(t, media, [][]byte{body})
 }
 
 // TestRecordedStreams says what each recording holds, in facts read off the file by a person.
@@ -235,7 +128,7 @@ func TestRecordedStreams(t *testing.T) {
 			usage: item.Usage{InputTokens: 119, OutputTokens: 653, ReasoningTokens: 412}, finish: item.FinishStop, model: "gemini-2.5-pro"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, _, err := collect(t, client(t, playing(t, all[name])), hello)
+			got, _, err := providertest.Collect(t, client(t, playing(t, all[name])), providertest.Hello)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -274,15 +167,15 @@ func TestRecordedStreams(t *testing.T) {
 
 func TestHowTheBytesWereCutAndFramedDoesNotMatter(t *testing.T) {
 	for name, payloads := range recordings(t) {
-		_, want, err := collect(t, client(t, playing(t, payloads)), hello)
+		_, want, err := providertest.Collect(t, client(t, playing(t, payloads)), providertest.Hello)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for framing, frame := range framings {
 			media, body := frame(payloads)
-			for way, cut := range cuts {
+			for way, cut := range providertest.Cuts {
 				t.Run(strings.Join([]string{name, framing, way}, "/"), func(t *testing.T) {
-					_, got, err := collect(t, client(t, replay(t, media, cut(body)), func(o *Options) { o.Array = framing == "array" }), hello)
+					_, got, err := providertest.Collect(t, client(t, providertest.Replay(t, media, cut(body)), func(o *Options) { o.Array = framing == "array" }), providertest.Hello)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -302,11 +195,11 @@ func TestRecordedFraming(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, want, err := collect(t, client(t, playing(t, recordings(t)[name])), hello)
+		_, want, err := providertest.Collect(t, client(t, playing(t, recordings(t)[name])), providertest.Hello)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, got, err := collect(t, client(t, replay(t, "", every(raw, 3))), hello)
+		_, got, err := providertest.Collect(t, client(t, providertest.Replay(t, "", slices.Collect(slices.Chunk(raw, 3)))), providertest.Hello)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v\ngot  %#v\nwant %#v", name, err, got, want)
 		}
@@ -316,7 +209,7 @@ func TestRecordedFraming(t *testing.T) {
 // Indices on the wire count bytes, ours count code points: the text has degree signs before most segments.
 func TestGroundingMarksTheTextThatItNames(t *testing.T) {
 	payloads := recordings(t)["web-search-grounding.sse"]
-	got, _, err := collect(t, client(t, playing(t, payloads)), hello)
+	got, _, err := providertest.Collect(t, client(t, playing(t, payloads)), providertest.Hello)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +249,7 @@ func TestMeansTheSameToTheSDK(t *testing.T) {
 	for name, payloads := range recordings(t) {
 		t.Run(name, func(t *testing.T) {
 			srv := playing(t, payloads)
-			got, _, err := collect(t, client(t, srv), hello)
+			got, _, err := providertest.Collect(t, client(t, srv), providertest.Hello)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -378,8 +271,8 @@ func TestMeansTheSameToTheSDK(t *testing.T) {
 }
 
 // accumulate asks srv through the SDK alone.
-func accumulate(t testing.TB, srv *httptest.Server) (answered, error) {
-	var a answered
+func accumulate(t testing.TB, srv *httptest.Server) (providertest.Answer, error) {
+	var a providertest.Answer
 	c, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey: "k", Backend: genai.BackendGeminiAPI, HTTPClient: srv.Client(), HTTPOptions: genai.HTTPOptions{BaseURL: srv.URL}})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
 
 // sent returns the request object that a request becomes.
@@ -222,7 +223,7 @@ func TestWhereTheCallGoes(t *testing.T) {
 
 func TestTheTokenIsSentAndNeverPrinted(t *testing.T) {
 	secret := "ya-" + canary
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	srv := providertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+secret {
 			t.Errorf("the server saw %v", r.Header)
 		}
@@ -233,14 +234,14 @@ func TestTheTokenIsSentAndNeverPrinted(t *testing.T) {
 		o.Key = Key{}
 		o.Token = func(context.Context) (Key, error) { return NewKey(secret), nil }
 	})
-	_, _, err := collect(t, m, hello)
-	check(t, err, model.Auth, http.StatusForbidden)
+	_, _, err := providertest.Collect(t, m, providertest.Hello)
+	providertest.Check(t, err, model.Auth, http.StatusForbidden)
 
 	m = client(t, srv, func(o *Options) {
 		o.Token = func(context.Context) (Key, error) { return Key{}, errors.New("the metadata server is away") }
 	})
-	_, _, err = collect(t, m, hello)
-	check(t, err, model.Auth, 0)
+	_, _, err = providertest.Collect(t, m, providertest.Hello)
+	providertest.Check(t, err, model.Auth, 0)
 }
 
 // drawn makes conversations such as trimming, cancelling and other providers leave behind.

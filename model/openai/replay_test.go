@@ -20,9 +20,13 @@ import (
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	providertest.ServeElsewhere()
+	goleak.VerifyTestMain(m)
+}
 
 // recording is one recorded answer, framed as its provider frames it.
 type recording struct {
