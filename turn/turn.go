@@ -11,6 +11,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -170,6 +171,21 @@ func (w *Writer) Image(ctx context.Context, number int, img item.Block, partial 
 		return nil // told whole when the block ends
 	}
 	return w.out.Emit(ctx, event.ImageDelta{Item: it.id, Block: at, Partial: partial - 1, URL: img.URL})
+}
+
+// Keep adds a block that only the provider can read, whole, where the answer has come to.
+func (w *Writer) Keep(ctx context.Context, raw json.RawMessage) error {
+	it, err := w.item(ctx, key{item.TypeMessage, 0}, event.ItemStarted{})
+	if err != nil {
+		return err
+	}
+	own := -1 - len(it.blocks) // models number their blocks from 0
+	b, _, err := w.block(ctx, it, own, item.ForeignBlock)
+	if err != nil {
+		return err
+	}
+	b.value.Foreign = raw // told when the block ends
+	return nil
 }
 
 // Annotate marks a stretch of a text block that has been written.

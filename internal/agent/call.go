@@ -130,7 +130,12 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 	finish, err := c.stream(ctx, w, m, info, req)
 	if err == nil {
 		// What is complete is kept, even if somebody cancels at this moment.
-		return w.End(context.WithoutCancel(ctx), finish.Reason, finish.Model)
+		ctx := context.WithoutCancel(ctx)
+		msg, err := w.End(ctx, finish.Reason, finish.Model)
+		if err != nil {
+			return msg, err
+		}
+		return msg, c.explain(ctx, info, msg, finish)
 	}
 	var unwritten *writeError
 	switch {
@@ -150,6 +155,32 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 		return item.Message{}, err
 	}
 	return item.Message{}, failed
+}
+
+// explain tells people why an answer is shorter than they may expect, or not there at all.
+func (c *call) explain(ctx context.Context, info model.Info, msg item.Message, fin model.Finish) error {
+	var code, why string
+	switch fin.Reason {
+	case item.FinishFilter:
+		code, why = "model_filtered", "'s answer was stopped by the provider's filter"
+	case item.FinishRefusal:
+		if msg.Text() != "" {
+			return nil // it says so itself
+		}
+		code, why = "model_refused", " refused to answer"
+	case item.FinishOther:
+		code, why = "model_stopped", " stopped before its answer was complete"
+	case item.FinishStop, item.FinishToolCalls, item.FinishLength:
+		return nil
+	}
+	if code == "" || fin.Raw == "" {
+		return nil
+	}
+	why = nameOf(info) + why + " (" + fin.Raw + ")"
+	if fin.Message != "" {
+		why += ": " + fin.Message
+	}
+	return c.scope.Emit(ctx, event.Warned{Code: code, Message: why})
 }
 
 // codeOf names the reason for which a context ended.

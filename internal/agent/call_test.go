@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ func TestEveryKindOfPartIsWritten(t *testing.T) {
 		Part(model.Annotation{Block: 0, Annotation: item.Annotation{Type: item.URLCitation, URL: "https://x", Start: 0, End: 3}}).
 		Part(model.Reasoning{Item: 7, Encrypted: "secret", ID: "rs_1"}).
 		Part(model.Image{Block: 5, Partial: true, URL: "data:a"}, model.Image{Block: 5, Partial: true, URL: "data:b"}, model.Image{Block: 5, URL: "data:c", MIME: "image/png"}).
+		Part(model.Opaque{Raw: json.RawMessage(`{"type":"web_search_call"}`)}).
 		Call("c1", "look", `{"q":"x"}`).Usage(item.Usage{InputTokens: 3, OutputTokens: 9})
 	w, msg, err := call(t, scripted.Always(script), model.Request{}, agent.CallOptions{Agent: "me", Taken: func(string) bool { return false }})
 	if err != nil {
@@ -55,7 +57,7 @@ func TestEveryKindOfPartIsWritten(t *testing.T) {
 		msg.Reasoning[1].Encrypted != "secret" || msg.Reasoning[1].ID != "rs_1" {
 		t.Errorf("reasoning: %+v", msg.Reasoning)
 	}
-	if msg.Text() != "See " || len(msg.Content) != 2 || len(msg.Content[0].Annotations) != 1 || msg.Content[1].URL != "data:c" {
+	if msg.Text() != "See " || len(msg.Content) != 3 || msg.Content[2].Type != item.ForeignBlock || string(msg.Content[2].Foreign) != `{"type":"web_search_call"}` || len(msg.Content[0].Annotations) != 1 || msg.Content[1].URL != "data:c" {
 		t.Errorf("content: %+v", msg.Content)
 	}
 	if len(msg.ToolCalls) != 1 || msg.ToolCalls[0].CallID != "c1" || msg.ToolCalls[0].Arguments != `{"q":"x"}` || msg.Finish != item.FinishToolCalls {
@@ -69,6 +71,28 @@ func TestEveryKindOfPartIsWritten(t *testing.T) {
 	}
 	if partial := eventsOf[event.ImageDelta](w); len(partial) != 2 || partial[1].Partial != 1 {
 		t.Errorf("coarse images: %+v", partial)
+	}
+}
+
+// Why an answer is short, or missing, is said in one sentence.
+func TestAnOddEndIsExplained(t *testing.T) {
+	for want, script := range map[string]scripted.Script{
+		"": scripted.Say("No, thank you.").Part(model.Finish{Reason: item.FinishRefusal, Raw: "refusal"}),
+		"model_filtered scripted's answer was stopped by the provider's filter (SAFETY): harmful": scripted.Say("Well").Part(model.Finish{Reason: item.FinishFilter, Raw: "SAFETY", Message: "harmful"}),
+		"model_refused scripted refused to answer (refusal): blocked under the policy":            scripted.Script{}.Part(model.Finish{Reason: item.FinishRefusal, Raw: "refusal", Message: "blocked under the policy"}),
+		"model_stopped scripted stopped before its answer was complete (pause_turn)":              scripted.Say("Let me search").Part(model.Finish{Reason: item.FinishOther, Raw: "pause_turn"}),
+	} {
+		w, _, err := call(t, scripted.Always(script), model.Request{}, agent.CallOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		for _, e := range eventsOf[event.Warned](w) {
+			got += e.Code + " " + e.Message
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -136,6 +136,8 @@ func (a *answer) write(ctx context.Context, part model.Part) error {
 		return a.call(ctx, p)
 	case model.Image:
 		return a.image(ctx, p)
+	case model.Opaque:
+		return a.w.Keep(ctx, p.Raw)
 	case model.Annotation:
 		return a.w.Annotate(ctx, p.Block, p.Annotation)
 	case model.Usage:
