@@ -90,7 +90,7 @@ func TestBadTaskRequestsChangeNothing(t *testing.T) {
 		{"GET", "/tasks/" + id + "/events", "", 410, "after", []string{"Last-Event-ID", "100000"}},
 		{"GET", "/tasks/" + id + "/ws?after=x", "", 422, "after", nil},
 		{"GET", "/tasks/" + id + "/ws?after=100000", "", 410, "after", nil},
-		{"GET", "/tasks/call_a/events?root=" + team, "", 422, "root", nil},
+		{"GET", "/tasks/call_x/events?root=" + team, "", 404, "id", nil},
 		{"GET", "/tasks/call_x?root=" + team, "", 404, "id", nil},
 		{"GET", "/tasks/call_x/model-view?root=" + team, "", 404, "id", nil},
 		{"GET", "/tasks/call_a?root=" + nobody, "", 404, "root", nil},

@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -72,6 +73,19 @@ func TestTaskStreamFoldsToItsObject(t *testing.T) {
 				}
 				if got := canonical(t, w.must(200, "GET", "/tasks/"+call+"?root="+id, "").body); got != string(child) {
 					t.Errorf("GET of child says\n%s\nthe stream folds to\n%s", got, child)
+				}
+				// The child's own stream is its part of the root's.
+				var part []sseFrame
+				for _, f := range frames {
+					if strings.Contains(f.data, `"task_id":"`+call+`"`) {
+						part = append(part, f)
+					}
+				}
+				if got := w.events(call+"?root="+id, ""); len(part) < 3 || !reflect.DeepEqual(got, part) {
+					t.Errorf("the child's stream is\n%v\nand its part of the root's\n%v", got, part)
+				}
+				if got := w.events(call+"?root="+id, part[1].id); !reflect.DeepEqual(got, part[2:]) {
+					t.Errorf("after %s the child's stream is\n%v\nand not\n%v", part[1].id, got, part[2:])
 				}
 			}
 		})

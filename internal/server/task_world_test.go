@@ -255,7 +255,8 @@ func (w *taskWorld) events(id, last string) []sseFrame {
 	if last != "" {
 		header = []string{"Last-Event-ID", last}
 	}
-	res, r := w.open("GET", "/tasks/"+id+"/events", "", header...)
+	id, query, _ := strings.Cut(id, "?")
+	res, r := w.open("GET", "/tasks/"+id+"/events?"+query, "", header...)
 	defer res.Body.Close()
 	frames, err := readFrames(r, -1)
 	if err != nil {

@@ -243,7 +243,7 @@ func (s *Service) deliver(w http.ResponseWriter, r *http.Request, who run.Identi
 		}
 	}()
 	if streamed {
-		how, err := s.follow(w, r, rn.ID, "")
+		how, err := s.follow(w, r, target{run: rn}, "")
 		left = how == stream.ReaderLeft
 		return err
 	}

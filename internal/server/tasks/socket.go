@@ -25,16 +25,16 @@ import (
 //
 // A client that does not take its messages, or answers no pings, is dropped without a word.
 func (s *Service) serveSocket(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	rn, after, err := s.findPlace(r, who)
+	ref, after, err := s.findPlace(r, who)
 	if err != nil {
 		return err
 	}
-	rd := s.opt.Feeds.Reader(feed.Key{Run: rn.ID, Dialect: dialect, Lines: true}, newProjector, feed.Start{Last: after})
+	rd := s.opt.Feeds.Reader(ref.key(true), ref.project, feed.Start{Last: after})
 	defer rd.Close()
 	// The first look shows whether the position is good.
 	data, bell, first := rd.Poll(r.Context())
 	if first != nil && first != io.EOF {
-		return s.explainLost(w, r, rn.ID, first)
+		return s.explainLost(w, r, ref, first)
 	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // the origin was checked, as that of every request; see package server
@@ -43,7 +43,7 @@ func (s *Service) serveSocket(w http.ResponseWriter, r *http.Request, who run.Id
 	if err != nil {
 		return nil // it has been answered
 	}
-	sock := &socket{conn: conn, terms: s.opt.Terms, request: r, run: rn.ID, rd: rd, bell: bell, asked: time.Now()}
+	sock := &socket{conn: conn, terms: s.opt.Terms, request: r, run: ref.run.ID, rd: rd, bell: bell, asked: time.Now()}
 	sock.serve(r.Context(), data, first)
 	return nil
 }

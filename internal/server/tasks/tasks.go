@@ -12,6 +12,7 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -92,12 +93,25 @@ const (
 	threadHeader = "X-Thread-Id"
 )
 
-func newProjector() wire.Projector { return task.New() }
-
 // target is a task that a request speaks of.
 type target struct {
 	run   run.Run
 	child string // a sub-agent of the run; empty for its root task
+}
+
+// key names the stream of the task among all projections.
+func (t target) key(lines bool) feed.Key {
+	k := feed.Key{Run: t.run.ID, Dialect: dialect, Lines: lines}
+	if t.child != "" {
+		k.Dialect += " of " + t.child
+	}
+	return k
+}
+
+func (t target) project() wire.Projector {
+	p := task.New()
+	p.Only(t.child)
+	return p
 }
 
 // find reads the task from the request's path.
@@ -174,27 +188,32 @@ func (s *Service) objectOf(ctx context.Context, ref target) ([]byte, error) {
 
 // events streams a task from its beginning, or from after the frame that the client names.
 func (s *Service) events(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	rn, after, err := s.findPlace(r, who)
+	ref, after, err := s.findPlace(r, who)
 	if err != nil {
 		return err
 	}
-	w.Header().Set(threadHeader, rn.Thread)
-	_, err = s.follow(w, r, rn.ID, after)
-	return s.explainLost(w, r, rn.ID, err)
+	w.Header().Set(threadHeader, ref.run.Thread)
+	_, err = s.follow(w, r, ref, after)
+	return s.explainLost(w, r, ref, err)
 }
 
 // findPlace reads which task a stream is of, and after which frame it begins.
-func (s *Service) findPlace(r *http.Request, who run.Identity) (rn run.Run, after string, err error) {
-	rn, err = s.findRoot(r, who, "the events of a sub-agent are part of its root's stream; leave out root")
-	if err == nil {
-		after, err = cursorOf(r)
+func (s *Service) findPlace(r *http.Request, who run.Identity) (ref target, after string, err error) {
+	if ref, err = s.find(r, who); err != nil {
+		return ref, "", err
 	}
-	return rn, after, err
+	if ref.child != "" {
+		if _, err := s.objectOf(r.Context(), ref); err != nil { // there must be such a sub-agent
+			return ref, "", err
+		}
+	}
+	after, err = cursorOf(r)
+	return ref, after, err
 }
 
 // follow streams a task from after the frame with an id; from its beginning, if that is empty.
-func (s *Service) follow(w http.ResponseWriter, r *http.Request, id, after string) (stream.Ending, error) {
-	rd := s.opt.Feeds.Reader(feed.Key{Run: id, Dialect: dialect}, newProjector, feed.Start{Last: after})
+func (s *Service) follow(w http.ResponseWriter, r *http.Request, ref target, after string) (stream.Ending, error) {
+	rd := s.opt.Feeds.Reader(ref.key(false), ref.project, feed.Start{Last: after})
 	defer rd.Close()
 	return s.opt.Terms.Follow(w, r, rd)
 }
@@ -222,29 +241,31 @@ func cursorOf(r *http.Request) (string, error) {
 // lostProblem answers a cursor that is not in the log, and says which ones are.
 type lostProblem struct {
 	edge.Problem
-	Newest int `json:"newest"` // the last number there is; -1 if there is none
+	Newest json.Number `json:"newest"` // the last number there is; -1 if there is none
 }
 
 // explainLost turns the error of a cursor beyond the end into one that helps. Other errors pass.
-func (s *Service) explainLost(w http.ResponseWriter, r *http.Request, runID string, err error) error {
+func (s *Service) explainLost(w http.ResponseWriter, r *http.Request, ref target, err error) error {
 	if !errors.Is(err, journal.ErrLost) {
 		return err
 	}
-	newest := -1
-	proj := newProjector()
+	newest := json.Number("-1")
+	proj := ref.project()
 	var frames []wire.Frame
-	for env, err := range s.opt.Journal.Read(r.Context(), runID, 0) {
+	for env, err := range s.opt.Journal.Read(r.Context(), ref.run.ID, 0) {
 		if err != nil {
 			return err
 		}
 		if frames, err = proj.Project(frames[:0], &env); err != nil {
 			return err
 		}
-		newest += len(frames)
+		if len(frames) > 0 {
+			newest = json.Number(frames[len(frames)-1].ID)
+		}
 	}
 	return edge.Answer(w, http.StatusGone, lostProblem{edge.Problem{
 		Error:  http.StatusText(http.StatusGone),
-		Detail: fmt.Sprintf("after: the task has no such event; its newest is %d. Read it again from the beginning", newest),
+		Detail: fmt.Sprintf("after: the task has no such event; its newest is %s. Read it again from the beginning", newest),
 		Field:  "after",
 	}, newest})
 }

@@ -26,6 +26,8 @@ type Projector struct {
 
 	first int  // where the frame begins in buf
 	reuse bool // frames are good only until the next event
+	only  string
+	mute  bool // the frame is none of those that are wanted
 }
 
 var (
@@ -35,6 +37,9 @@ var (
 
 // Reuse makes the data of frames good only until the next call of Project.
 func (p *Projector) Reuse() { p.reuse = true }
+
+// Only leaves out the frames that do not concern a sub-agent or those below it. The others keep their numbers.
+func (p *Projector) Only(task string) { p.only = task }
 
 type entryKey struct{ task, item string }
 
@@ -104,6 +109,7 @@ func (p *Projector) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame
 
 // begin starts a frame of a task; end finishes it.
 func (p *Projector) begin(typ string, t *task) {
+	p.mute = p.only != "" && !t.within(p.only)
 	p.first = len(p.buf)
 	p.buf = append(p.buf, `{"type":"`...)
 	p.buf = append(p.buf, typ...)
@@ -114,6 +120,11 @@ func (p *Projector) begin(typ string, t *task) {
 }
 
 func (p *Projector) end() {
+	if p.mute {
+		p.buf = p.buf[:p.first]
+		p.next++
+		return
+	}
 	p.buf = append(p.buf, '}')
 	data := p.buf[p.first:len(p.buf):len(p.buf)]
 	if !p.reuse {
@@ -122,6 +133,16 @@ func (p *Projector) end() {
 	}
 	p.dst = append(p.dst, wire.Frame{ID: strconv.FormatUint(p.next, 10), Data: data})
 	p.next++
+}
+
+// within reports whether the task is one, or below it.
+func (t *task) within(id string) bool {
+	for ; t != nil; t = t.parent {
+		if t.key == id {
+			return true
+		}
+	}
+	return false
 }
 
 // beginIn starts a frame about something inside an item.
