@@ -95,6 +95,12 @@ func tell(t testing.TB, s Story) *Recording {
 	w := &World{t: t, dir: dir}
 	defer w.close()
 	s.Happens(w)
+	return w.record()
+}
+
+// record returns what has happened, with the ids and times that it had.
+func (w *World) record() *Recording {
+	w.t.Helper()
 	rec := &Recording{}
 	for _, r := range w.told {
 		rec.Runs = append(rec.Runs, Run{r.id, w.events(r.id)})

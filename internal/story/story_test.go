@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -247,6 +248,30 @@ func TestCutAnywhere(t *testing.T) {
 	})
 }
 
+// Law 7 for every combination of LangGraph's modes there is, each over a few of the stories, and cut in one place.
+func TestCutInEveryCombinationOfModes(t *testing.T) {
+	each(t, func(t *testing.T, name string, rec *Recording) {
+		t.Parallel()
+		rnd := rand.New(rand.NewPCG(uint64(len(name)), uint64(len(rec.States))))
+		for m := 1 + rnd.IntN(4); m < 1<<len(Modes); m += 4 {
+			var modes []string
+			for i, mode := range Modes {
+				if m&(1<<i) != 0 {
+					modes = append(modes, mode)
+				}
+			}
+			d := LangGraph(strings.Join(modes, ","), m%2 == 0, modes...)
+			r := rec.Runs[rnd.IntN(len(rec.Runs))]
+			frames, err := d.Project(rec, r)
+			if err != nil {
+				t.Fatalf("%s: %v", d.Name, err)
+			}
+			uncut := ids(slices.Concat(frames...))
+			cutAfter(t, d, r, frames, uncut, rnd.IntN(len(uncut)))
+		}
+	})
+}
+
 func cutEverywhere(t *testing.T, rec *Recording, r Run, d Dialect) {
 	t.Helper()
 	first, err := d.Project(rec, r)
@@ -264,23 +289,30 @@ func cutEverywhere(t *testing.T, rec *Recording, r Run, d Dialect) {
 	if unique := slices.Compact(slices.Sorted(slices.Values(uncut))); len(unique) != len(uncut) {
 		t.Fatalf("%s of %s: two frames have the same id", d.Name, r.ID)
 	}
-	for k, last := range uncut {
-		drop, err := d.After(last)
-		if err != nil {
-			t.Fatalf("%s: %v", d.Name, err)
-		}
-		next := k + 1 // frames are equal where their ids are, as no two have the same
-		for _, frames := range again {
-			for _, f := range drop(frames) {
-				if next == len(uncut) || f.ID != uncut[next] {
-					t.Fatalf("%s of %s: cut after %s, the %d. of %d frames, it goes on with %s", d.Name, r.ID, last, k+1, len(uncut), f.ID)
-				}
-				next++
+	for k := range uncut {
+		cutAfter(t, d, r, again, uncut, k)
+	}
+}
+
+// cutAfter checks that what a reader gets who has seen the frames up to k is the rest.
+func cutAfter(t *testing.T, d Dialect, r Run, all [][]wire.Frame, uncut []string, k int) {
+	t.Helper()
+	last := uncut[k]
+	drop, err := d.After(last)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Name, err)
+	}
+	next := k + 1 // frames are equal where their ids are, as no two have the same
+	for _, frames := range all {
+		for _, f := range drop(frames) {
+			if next == len(uncut) || f.ID != uncut[next] {
+				t.Fatalf("%s of %s: cut after %s, the %d. of %d frames, it goes on with %s", d.Name, r.ID, last, k+1, len(uncut), f.ID)
 			}
+			next++
 		}
-		if next != len(uncut) {
-			t.Fatalf("%s of %s: cut after %s, the %d. of %d frames, it ends with %s", d.Name, r.ID, last, k+1, len(uncut), uncut[next-1])
-		}
+	}
+	if next != len(uncut) {
+		t.Fatalf("%s of %s: cut after %s, the %d. of %d frames, it ends with %s", d.Name, r.ID, last, k+1, len(uncut), uncut[next-1])
 	}
 }
 

@@ -35,6 +35,10 @@ type World struct {
 	log   *journal.Journal
 	eng   *run.Engine
 	told  []told
+	wire  json.RawMessage // what runs remember of how they are shown; see run.Request.Wire
+	// opened and begun, if set, are told of each process and of each run.
+	opened func()
+	begun  func(run string)
 
 	mu      sync.Mutex
 	current string // the run that executes
@@ -71,6 +75,9 @@ func (w *World) serve(g *graph.Graph) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if w.opened != nil {
+		w.opened()
+	}
 }
 
 // agent starts a process that runs the built-in agent.
@@ -105,12 +112,16 @@ func (w *World) close() {
 func (w *World) start(req run.Request) string {
 	w.t.Helper()
 	req.Assistant, req.Graph, req.CreateThread = w.graph.Name(), w.graph.Name(), true
+	req.Wire = w.wire
 	r, err := w.eng.Start(context.Background(), reader, thread, req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.told = append(w.told, told{r.ID, req, w.graph})
 	w.executes(r.ID)
+	if w.begun != nil {
+		w.begun(r.ID)
+	}
 	return r.ID
 }
 

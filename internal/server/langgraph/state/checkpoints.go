@@ -54,12 +54,17 @@ func (st *Checkpoints) State(ns, checkpoint string) (langgraph.State, error) {
 	if err != nil {
 		return langgraph.State{}, err
 	}
+	g := st.graph(ctx, ns)
 	out := langgraph.State{
 		ID: snap.ID, Parent: snap.Parent, Step: snap.Step, Source: snap.Source,
-		Values: Ordered(st.graph(ctx, ns), snap.Values), Next: due(snap),
+		Values: Ordered(g, snap.Values), Next: due(snap),
+	}
+	var below map[string]*graph.Graph
+	if g != nil {
+		below = g.Subgraphs()
 	}
 	for _, t := range snap.Next {
-		out.Tasks = append(out.Tasks, langgraph.Task{ID: t.ID, Node: t.Node, Path: t.Path})
+		out.Tasks = append(out.Tasks, langgraph.Task{ID: t.ID, Node: t.Node, Path: t.Path, Subgraph: below[t.Node] != nil})
 	}
 	st.last[ns] = out
 	return out, nil
