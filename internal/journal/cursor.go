@@ -81,7 +81,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []event.Envelope, bell <-chan
 			return nil, v.bell, nil
 		}
 		c.look = false
-		v.events, err = c.j.read(ctx, c.run, c.pos.Seq, c.buf[:0])
+		v.events, err = c.j.read(ctx, c.run, c.pos.Seq, readBytes, c.buf[:0])
 		if errors.Is(err, ErrGone) && v.live && !v.gone {
 			// The write that ends and removes a run is followed by its publication, and that by Drop.
 			err = nil
@@ -131,7 +131,7 @@ func (c *Cursor) wait(ctx context.Context, bell <-chan struct{}) error {
 func (c *Cursor) check(ctx context.Context) error {
 	at, ok := c.tail.at(c.pos.Seq)
 	if !ok {
-		events, err := c.j.read(ctx, c.run, c.pos.Seq-1, nil)
+		events, err := c.j.read(ctx, c.run, c.pos.Seq-1, 1, nil) // one chunk: what follows is read when it is asked for
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (j *Journal) Follow(ctx context.Context, run string, after Position) iter.S
 func (j *Journal) Read(ctx context.Context, run string, after uint64) iter.Seq2[event.Envelope, error] {
 	return func(yield func(event.Envelope, error) bool) {
 		for {
-			events, err := j.read(ctx, run, after, nil)
+			events, err := j.read(ctx, run, after, readBytes, nil)
 			if err != nil {
 				yield(event.Envelope{}, err)
 				return
@@ -211,9 +211,9 @@ func (j *Journal) Last(ctx context.Context, run string) (uint64, error) {
 	}
 }
 
-// read decodes a stretch of the store after seq into dst. It never skips: a hole or a broken chunk is an error.
-func (j *Journal) read(ctx context.Context, run string, after uint64, dst []event.Envelope) ([]event.Envelope, error) {
-	chunks, err := j.store.Read(ctx, run, after, readBytes)
+// read decodes a stretch of the store after seq into dst, of about so many bytes. It never skips: a hole or a broken chunk is an error.
+func (j *Journal) read(ctx context.Context, run string, after uint64, limit int, dst []event.Envelope) ([]event.Envelope, error) {
+	chunks, err := j.store.Read(ctx, run, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read run %s after %d: %w", run, after, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 )
 
-// claimAtOnce is how many runs one look at the queue takes.
-const claimAtOnce = 64
+// claimAtOnce is how many runs one look at the queue takes. Each look that finds something is a transaction on the disk.
+const claimAtOnce = 256
 
 func (e *Engine) wake() {
 	select {

@@ -137,14 +137,17 @@ func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error 
 	return nil
 }
 
-var readRun = "SELECT no, thread_id, " + runRows.intact("runs") + " FROM runs WHERE id = ?"
+// readChunks begins with the chunk that holds the event with key ?2: that is the last that begins at or before it.
+const readChunks = `SELECT key, last, epoch, sum, data FROM journal
+	WHERE key BETWEEN coalesce((SELECT max(key) FROM journal WHERE key BETWEEN ?1 AND ?2), ?1) AND ?3 ORDER BY key`
+
+var runIsIntact = "SELECT " + runRows.intact("runs") + " FROM runs WHERE id = ?"
 
 // Read returns a stretch of a run's chunks.
 func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) ([]journal.Chunk, error) {
 	var no int64
 	var thread string
-	var intact bool
-	err := db.reads.row(ctx, readRun, runID).Scan(&no, &thread, &intact)
+	err := db.reads.row(ctx, "SELECT no, thread_id FROM runs WHERE id = ?", runID).Scan(&no, &thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, journal.ErrGone
 	}
@@ -152,18 +155,7 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 		return nil, err
 	}
 	from, to := runKeys(no)
-	// The chunk that holds the event after seq begins at or before it.
-	if after > 0 {
-		var start sql.NullInt64
-		err := db.reads.row(ctx, "SELECT max(key) FROM journal WHERE key BETWEEN ? AND ?", from, journalKey(no, after+1)).Scan(&start)
-		if err != nil {
-			return nil, err
-		}
-		if start.Valid {
-			from = start.Int64
-		}
-	}
-	rows, err := db.reads.query(ctx, "SELECT key, last, epoch, sum, data FROM journal WHERE key BETWEEN ? AND ? ORDER BY key", from, to)
+	rows, err := db.reads.query(ctx, readChunks, from, journalKey(no, after+1), to)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +168,7 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 		if err := rows.Scan(&key, &last, &c.Epoch, &sum, &c.Data); err != nil {
 			return nil, classify(err)
 		}
-		c.First, c.Last, c.Sum = uint64(key&0xffffffff), uint64(last), uint32(sum)
+		c.First, c.Last, c.Sum = uint64(key&maxSeq), uint64(last), uint32(sum)
 		if c.Last <= after {
 			continue
 		}
@@ -184,10 +176,18 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 		out = append(out, c)
 	}
 	if err := rows.Err(); err != nil {
-		return out, classify(err)
+		return nil, classify(err)
 	}
-	if len(out) == 0 && !intact {
+	if len(out) > 0 {
+		return out, nil
+	}
+	var intact bool
+	switch err := db.reads.row(ctx, runIsIntact, runID).Scan(&intact); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, journal.ErrGone
+	case err == nil && !intact:
 		return nil, damagedRun(runID) // whether there is more to come is not known
+	default:
+		return nil, err
 	}
-	return out, nil
 }
