@@ -54,10 +54,22 @@ func StatusOf(err error) (status int, field string) {
 		return http.StatusConflict, ""
 	case errors.Is(err, journal.ErrLost), errors.Is(err, journal.ErrGone):
 		return http.StatusGone, ""
-	case errors.Is(err, run.ErrUnavailable), errors.Is(err, journal.ErrClosed):
+	case errors.Is(err, run.ErrUnavailable), errors.Is(err, journal.ErrClosed), errors.Is(err, journal.ErrCorrupt):
 		return http.StatusServiceUnavailable, ""
 	}
 	return http.StatusInternalServerError, ""
+}
+
+// damageOf says to the client what is lost and what to do, where that is why it gets nothing. How it was found is for the log.
+func damageOf(err error) (msg string, ok bool) {
+	var damage *run.DamageError
+	switch {
+	case errors.As(err, &damage):
+		return damage.Lost + " is damaged; " + damage.Remedy, true
+	case errors.Is(err, journal.ErrCorrupt):
+		return "some of the run's stored events are damaged; restore the data folder from a backup, or delete the run", true
+	}
+	return "", false
 }
 
 // Problem is the JSON form of an error.

@@ -68,14 +68,19 @@ func (t *Routes) Patterns() []string { return slices.Clone(t.patterns) }
 // ServeHTTP answers a request by its route.
 func (t *Routes) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.mux.ServeHTTP(w, r) }
 
-// Fail answers a request with an error. The cause of a 5xx goes to the log and not to the client.
+// Fail answers a request with an error. The cause of a 5xx goes to the log and not to the client; what is lost is told to both.
 func (t *Routes) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return // nobody is there to be told
 	}
 	status, field := StatusOf(err)
 	msg := err.Error()
+	damage, damaged := damageOf(err)
 	switch {
+	case status == http.StatusServiceUnavailable && damaged:
+		w.Header().Set("Retry-After", "60") // somebody has to do something first
+		t.opt.Log.Error("stored data is damaged", "method", r.Method, "path", r.URL.Path, "err", err)
+		msg = damage
 	case status == http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "1")
 		t.opt.Log.Warn("not available", "method", r.Method, "path", r.URL.Path, "err", err)
