@@ -30,10 +30,10 @@ type Choice struct {
 	Warnings []event.Warned
 }
 
-// always chooses the same model.
-type always struct{ m model.Model }
+// always chooses the same models.
+type always struct{ c Choice }
 
-func (a always) Choose(context.Context, Config) (Choice, error) { return Choice{Model: a.m}, nil }
+func (a always) Choose(context.Context, Config) (Choice, error) { return a.c, nil }
 
 // models is who chooses.
 func (r *Runtime) models() Models {
@@ -41,9 +41,9 @@ func (r *Runtime) models() Models {
 	case r.opt.Models != nil:
 		return r.opt.Models
 	case r.opt.Model != nil:
-		return always{r.opt.Model}
+		return always{Choice{Model: r.opt.Model, Fallbacks: r.opt.Fallbacks}}
 	}
-	return always{offline.New(offline.Options{})}
+	return always{Choice{Model: offline.New(offline.Options{})}}
 }
 
 // buildAgent makes the built-in graph for a run.
@@ -53,13 +53,27 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 		return nil, err
 	}
 	return agent.New(agent.Options{
-		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Breakers: &r.breaker,
+		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(), Breakers: r.breaker,
 		Tools: r.tools, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: choice.Warnings,
 	})
 }
 
+// CallOptions are the circumstances of a [CallModel].
+type CallOptions struct {
+	// Fallbacks are asked in order when the model has failed for good.
+	Fallbacks []model.Model
+	// Retry says what is done when a model fails. Breakers are the built-in agent's; this call has none.
+	Retry Retry
+}
+
 // CallModel asks a model from within a node of a graph of your own: the answer is streamed to the run's readers as one
 // turn, failures that may pass are tried again, and the message is returned for the node to write into its state.
-func CallModel(ctx context.Context, s *graph.Scope, m model.Model, req model.Request) (item.Message, error) {
-	return agent.Call(ctx, s, m, req, agent.CallOptions{})
+func CallModel(ctx context.Context, s *graph.Scope, m model.Model, req model.Request, opts ...CallOptions) (item.Message, error) {
+	var o CallOptions
+	for _, o = range opts { // the last one counts
+		if err := o.Retry.Validate(); err != nil {
+			return item.Message{}, err
+		}
+	}
+	return agent.Call(ctx, s, m, req, agent.CallOptions{Fallbacks: o.Fallbacks, Policy: o.Retry.policy()})
 }

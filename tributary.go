@@ -44,6 +44,10 @@ type Options struct {
 	// configuration and environment. It is not built in, so that a program that brings its own model
 	// does not carry every provider's client.
 	Models Models
+	// Fallbacks are asked in order when Model has failed for good. Where Models is set, it chooses them too.
+	Fallbacks []model.Model
+	// Retry says what is done about models that fail.
+	Retry Retry
 	// Tools and System are given to the built-in agent.
 	Tools  []tool.Tool
 	System string
@@ -89,7 +93,7 @@ type Runtime struct {
 	engine  *run.Engine
 	tools   *tool.Set
 	graphs  map[string]Builder
-	breaker agent.Breakers // of models, shared by all runs
+	breaker *agent.Breakers // of models, shared by all runs; nil for none
 	onEnd   atomic.Pointer[func(run.Run)]
 	sweeper *sweeper
 
@@ -111,6 +115,10 @@ func Open(ctx context.Context, opt Options) (*Runtime, error) {
 
 // open builds from the bottom up; closeParts takes down from the top.
 func (r *Runtime) open(ctx context.Context) (err error) {
+	if err := r.opt.Retry.Validate(); err != nil {
+		return err
+	}
+	r.breaker = r.opt.Retry.breakers()
 	if r.tools, err = tool.NewSet(r.opt.Tools...); err != nil {
 		return err
 	}

@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -41,6 +43,9 @@ type Config struct {
 	Drain time.Duration `yaml:"drain"`
 	// Models are the models to choose from; the first is the default.
 	Models []registry.Config `yaml:"models"`
+	// Retry is what is done about models that fail; docs/models.md has the defaults. Its time-outs are those of every
+	// model that has none of its own.
+	Retry tributary.Retry `yaml:"retry"`
 }
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
@@ -54,7 +59,7 @@ func loadConfig(path, data string) (Config, error) {
 		dec := yaml.NewDecoder(bytes.NewReader(raw))
 		dec.KnownFields(true)
 		if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-			return c, fmt.Errorf("configuration %s: %s", path, yamlProblem(err))
+			return c, fmt.Errorf("configuration %s: %s", path, yamlProblem(err, raw))
 		}
 	}
 	if data != "" {
@@ -70,11 +75,30 @@ func loadConfig(path, data string) (Config, error) {
 	if c.Durability != "process" && c.Durability != "disk" {
 		return c, fmt.Errorf("configuration: durability must be process or disk, not %q", c.Durability)
 	}
+	if err := c.Retry.Validate(); err != nil {
+		return c, fmt.Errorf("configuration: %w", inYAML(err))
+	}
 	return c, nil
 }
 
-// yamlProblem tells the line and the mistake in one line.
-func yamlProblem(err error) string {
+// inYAML names a setting as the file does: Retry.MaxWait is retry.max_wait.
+func inYAML(err error) error {
+	var option *tributary.OptionError
+	if !errors.As(err, &option) {
+		return err
+	}
+	var b strings.Builder
+	for i, r := range option.Field {
+		if unicode.IsUpper(r) && i > 0 && option.Field[i-1] != '.' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return fmt.Errorf("%s: %s", b.String(), option.Problem)
+}
+
+// yamlProblem tells the line, the setting and the mistake in one line.
+func yamlProblem(err error, file []byte) string {
 	var te *yaml.TypeError
 	if errors.As(err, &te) {
 		msg := te.Errors[0]
@@ -84,9 +108,29 @@ func yamlProblem(err error) string {
 				return fmt.Sprintf("%s: there is no setting %q", line, name)
 			}
 		}
+		// "line 3: cannot unmarshal !!str `many` into int"
+		if line, rest, ok := strings.Cut(msg, ": "); ok {
+			if key := keyAt(file, line); key != "" {
+				return fmt.Sprintf("%s: %s: %s", line, key, strings.Replace(rest, "cannot unmarshal ", "cannot read ", 1))
+			}
+		}
 		return msg
 	}
 	return strings.TrimPrefix(err.Error(), "yaml: ")
+}
+
+// keyAt is the setting that a line of the file gives, if it gives one.
+func keyAt(file []byte, line string) string {
+	n, err := strconv.Atoi(strings.TrimPrefix(line, "line "))
+	lines := bytes.Split(file, []byte("\n"))
+	if err != nil || n < 1 || n > len(lines) {
+		return ""
+	}
+	key, _, ok := strings.Cut(strings.TrimLeft(string(lines[n-1]), " \t-"), ":")
+	if !ok {
+		return ""
+	}
+	return strings.Trim(key, `"' `)
 }
 
 func dataHome() (string, error) {
@@ -104,5 +148,25 @@ func dataHome() (string, error) {
 func (c Config) options() tributary.Options {
 	return tributary.Options{
 		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, Timeout: c.RunTimeout,
+		Retry: c.net(),
 	}
+}
+
+// models are those of the file, or those that the environment has keys for.
+func (c Config) models() (*registry.Registry, error) {
+	return registry.New(registry.Options{Models: c.Models, FirstTimeout: c.Retry.FirstTimeout, IdleTimeout: c.Retry.IdleTimeout})
+}
+
+// net is the retry policy of the runtime. Models see every byte that comes and have the limits of the file; the runtime's
+// are a net for what they miss, and never stricter than its own defaults.
+func (c Config) net() tributary.Retry {
+	r := c.Retry
+	widen := func(d *time.Duration, usual time.Duration) {
+		if *d > 0 && *d < usual {
+			*d = 0
+		}
+	}
+	widen(&r.FirstTimeout, 10*time.Minute)
+	widen(&r.IdleTimeout, 5*time.Minute)
+	return r
 }

@@ -19,16 +19,20 @@ type modelsCmd struct{}
 
 // Run lists the models in the order in which they are chosen from.
 func (modelsCmd) Run(e *env) error {
-	reg, err := registry.New(registry.Options{Models: e.config.Models})
+	reg, err := e.config.models()
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tPROVIDER\tMODEL\tTHINKING\tVISION\tSTATE")
+	usual, _, _ := reg.Resolve("", "") // none, if no model can be used
 	for _, m := range reg.Models() {
 		state := "ready"
-		if !m.Usable() {
+		switch {
+		case !m.Usable():
 			state = "not usable: " + m.Problem
+		case m.Name == usual.Name:
+			state = "the default, ready"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Provider, m.Info.Model, yes(m.Thinking), yes(m.Vision), state)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/docs"
-	"github.com/tributary-ai/tributary/model/registry"
 	"github.com/tributary-ai/tributary/tool"
 	"github.com/tributary-ai/tributary/tool/search"
 )
@@ -23,7 +22,7 @@ type runtime struct {
 
 // open starts a runtime as the configuration wants it.
 func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
-	models, err := registry.New(registry.Options{Models: config.Models})
+	models, err := config.models()
 	if err != nil {
 		return nil, err
 	}

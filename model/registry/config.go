@@ -92,11 +92,31 @@ func (p Price) Cost(u item.Usage) int64 {
 	return int64(math.Round(float64(plain)*p.Input + float64(u.CachedTokens)*read + float64(u.CacheWriteTokens)*write + float64(u.OutputTokens)*p.Output))
 }
 
-func (p Price) valid() bool {
-	for _, v := range []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {
-		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
+// check names the first setting that cannot be meant.
+func (c Config) check() error {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"max_concurrent", c.MaxConcurrent}, {"context_window", c.ContextWindow}} {
+		if n.value < 0 {
+			return fmt.Errorf("%s must not be negative, but is %d", n.name, n.value)
 		}
 	}
-	return true
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"first_timeout", c.FirstTimeout}, {"idle_timeout", c.IdleTimeout}} {
+		if d.value > 0 && d.value < time.Millisecond {
+			return fmt.Errorf("%s: %v is too short; give a unit, as in 30s", d.name, d.value)
+		}
+	}
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"input", c.Price.Input}, {"output", c.Price.Output}, {"cache_read", c.Price.CacheRead}, {"cache_write", c.Price.CacheWrite}} {
+		if p.value < 0 || math.IsNaN(p.value) || math.IsInf(p.value, 0) {
+			return fmt.Errorf("price.%s must be a number of zero or more, not %v", p.name, p.value)
+		}
+	}
+	return nil
 }

@@ -1,12 +1,14 @@
 package registry
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/tributary-ai/tributary/model"
 )
@@ -20,6 +22,8 @@ type Options struct {
 	ReadFile func(string) ([]byte, error)
 	// HTTPClient is used for all calls; nil: each provider's default.
 	HTTPClient *http.Client
+	// FirstTimeout and IdleTimeout are those of models that have none of their own.
+	FirstTimeout, IdleTimeout time.Duration
 }
 
 // Registry is a list of models. It does not change, and is safe for concurrent use.
@@ -67,6 +71,8 @@ func New(o Options) (*Registry, error) {
 		o.Models = fromEnvironment(o.Getenv)
 	}
 	for i, c := range o.Models {
+		c.FirstTimeout = cmp.Or(c.FirstTimeout, o.FirstTimeout)
+		c.IdleTimeout = cmp.Or(c.IdleTimeout, o.IdleTimeout)
 		if c.Name == "" {
 			return nil, fmt.Errorf("model %d has no name", i+1)
 		}
@@ -121,11 +127,8 @@ func entry(c Config, o Options) (Entry, error) {
 	if c.Model == "" {
 		return Entry{}, errors.New("it does not say which model of the provider it is")
 	}
-	if !c.Price.valid() {
-		return Entry{}, errors.New("a price is not a number of zero or more")
-	}
-	if c.MaxConcurrent < 0 || c.ContextWindow < 0 {
-		return Entry{}, errors.New("max_concurrent and context_window must not be negative")
+	if err := c.check(); err != nil {
+		return Entry{}, err
 	}
 	if c.BaseURL == "" {
 		c.BaseURL = p.baseURL
