@@ -26,6 +26,9 @@ const (
 	// less than leastFeedBytes.
 	allFeedBytes   = 16 << 20
 	leastFeedBytes = 64 << 10
+	// soloBytes is how much is kept where there is one reader, who has taken what there is: little, so that a long history
+	// passes through memory and is not gathered in it. Whoever joins from before that projects for itself.
+	soloBytes = 128 << 10
 	// writeAtOnce is about how much is projected before it is written: a run that says much at once would otherwise be in
 	// memory several times over.
 	writeAtOnce = 64 << 10
@@ -131,7 +134,11 @@ func (fs *Feeds) acquire(key Key, project func() wire.Projector) *feed {
 }
 
 func (fs *Feeds) source(run string, project func() wire.Projector) *source {
-	return &source{cursor: fs.journal.Cursor(run, journal.Position{}), proj: project()}
+	p := project()
+	if r, ok := p.(wire.Reuser); ok {
+		r.Reuse() // poll's frames are not for keeps
+	}
+	return &source{cursor: fs.journal.Cursor(run, journal.Position{}), proj: p}
 }
 
 func (fs *Feeds) release(f *feed) {
@@ -173,10 +180,18 @@ func (f *feed) start(n int) int {
 	return f.ends[n-f.first-1]
 }
 
+func (f *feed) limit() int {
+	limit := int(f.share.Load())
+	if f.refs.Load() == 1 {
+		limit = min(limit, soloBytes)
+	}
+	return limit
+}
+
 // pump projects some of what the journal has at hand. The caller's reader has taken all frames that there are.
 func (f *feed) pump(ctx context.Context) (<-chan struct{}, error) {
 	for {
-		limit := int(f.share.Load())
+		limit := f.limit()
 		f.trim(limit)
 		had := len(f.buf)
 		bell, err := f.source.poll(ctx, func(fr *wire.Frame) bool {
@@ -218,6 +233,10 @@ func (f *feed) trim(limit int) {
 	if f.refs.Load() == 1 {
 		// There is but the reader that wants more, and it is done with what there was: the buffer can be used again.
 		f.first += len(f.ends)
+		if cap(f.buf) > 4*limit { // from when there were more
+			f.buf, f.ends, f.ids = nil, nil, nil
+			return
+		}
 		clear(f.ids)
 		f.buf, f.ends, f.ids = f.buf[:0], f.ends[:0], f.ids[:0]
 		return

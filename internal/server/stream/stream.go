@@ -26,6 +26,8 @@ type Terms struct {
 	Log     *slog.Logger
 }
 
+var heartbeat = []byte(sse.Heartbeat)
+
 // AskAgain is how often a connection makes sure that its reader may still read.
 const AskAgain = time.Minute
 
@@ -105,7 +107,7 @@ func (t *Terms) waitOn(r *http.Request, out *stream, bell <-chan struct{}, src S
 			return false, RunEnded
 		case now := <-out.timer.C:
 			if now.Sub(out.wrote) >= t.Heartbeat {
-				if out.write([]byte(sse.Heartbeat)) != nil || out.flush() != nil {
+				if out.write(heartbeat) != nil || out.flush() != nil {
 					return true, ReaderLeft
 				}
 			}

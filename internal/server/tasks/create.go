@@ -63,15 +63,26 @@ type wireWords struct {
 }
 
 func (s *Service) create(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req request
-	if err := edge.DecodeStrict(w, r, &req); err != nil {
-		return err
-	}
-	rn, err := s.start(r.Context(), who, &req)
+	to, err := s.accept(w, r, who)
 	if err != nil {
 		return err
 	}
-	return s.deliver(w, r, who, rn, req.Stream, req.OnDisconnect)
+	return s.deliver(w, r, who, to)
+}
+
+// accept starts a task as the body says. It is not part of create for the reason given at findPlace.
+//
+//go:noinline
+func (s *Service) accept(w http.ResponseWriter, r *http.Request, who run.Identity) (delivery, error) {
+	var req request
+	if err := edge.DecodeStrict(w, r, &req); err != nil {
+		return delivery{}, err
+	}
+	rn, err := s.start(r.Context(), who, &req)
+	if err != nil {
+		return delivery{}, err
+	}
+	return announce(w, rn, req.Stream, req.OnDisconnect), nil
 }
 
 func (s *Service) start(ctx context.Context, who run.Identity, req *request) (run.Run, error) {
@@ -231,23 +242,35 @@ func (s *Service) defaultAssistant() (string, error) {
 	return "", run.Invalidf("assistant", "is required; there are %s", strings.Join(names, ", "))
 }
 
-// deliver tells the creator of a task about it: as a stream, or when it has ended.
-func (s *Service) deliver(w http.ResponseWriter, r *http.Request, who run.Identity, rn run.Run, streamed bool, leave farewell) error {
+// delivery is how the creator of a task wants to be told about it.
+type delivery struct {
+	run      string
+	streamed bool
+	leave    farewell
+}
+
+// announce names a new task in the headers.
+func announce(w http.ResponseWriter, rn run.Run, streamed bool, leave farewell) delivery {
 	h := w.Header()
 	h.Set("Location", "/tasks/"+rn.ID+"/events")
 	h.Set(threadHeader, rn.Thread)
+	return delivery{rn.ID, streamed, leave}
+}
+
+// deliver tells the creator of a task about it: as a stream, or when it has ended.
+func (s *Service) deliver(w http.ResponseWriter, r *http.Request, who run.Identity, to delivery) error {
 	left := false
 	defer func() {
-		if left && leave == stopIt {
-			s.cancelOnLeave(r, who, rn)
+		if left && to.leave == stopIt {
+			s.cancelOnLeave(r, who, to.run)
 		}
 	}()
-	if streamed {
-		how, err := s.follow(w, r, target{run: rn}, "")
+	if to.streamed {
+		how, err := s.follow(w, r, place{run: to.run}, "")
 		left = how == stream.ReaderLeft
 		return err
 	}
-	ended, err := s.waitEnded(r.Context(), who, rn.ID)
+	ended, err := s.waitEnded(r.Context(), who, to.run)
 	if err != nil {
 		left = r.Context().Err() != nil
 		return err
@@ -272,10 +295,10 @@ func (s *Service) waitEnded(ctx context.Context, who run.Identity, id string) (r
 }
 
 // cancelOnLeave stops a run whose creator wanted it to end with the connection.
-func (s *Service) cancelOnLeave(r *http.Request, who run.Identity, rn run.Run) {
+func (s *Service) cancelOnLeave(r *http.Request, who run.Identity, id string) {
 	// The request's context has ended; the cancel must still arrive.
-	_, err := s.opt.Engine.Cancel(context.WithoutCancel(r.Context()), who, rn.ID, run.StopRun)
+	_, err := s.opt.Engine.Cancel(context.WithoutCancel(r.Context()), who, id, run.StopRun)
 	if err != nil && !errors.Is(err, run.ErrNotFound) {
-		s.opt.Terms.Log.Error("cancel a task whose creator left", "run", rn.ID, "err", err)
+		s.opt.Terms.Log.Error("cancel a task whose creator left", "run", id, "err", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/feed"
 	"github.com/tributary-ai/tributary/internal/server/stream"
@@ -25,16 +26,19 @@ import (
 //
 // A client that does not take its messages, or answers no pings, is dropped without a word.
 func (s *Service) serveSocket(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	ref, after, err := s.findPlace(r, who)
+	at, after, err := s.findPlace(w, r, who)
 	if err != nil {
 		return err
 	}
-	rd := s.opt.Feeds.Reader(ref.key(true), ref.project, feed.Start{Last: after})
+	rd := s.opt.Feeds.Reader(at.key(true), at.project, feed.Start{Last: after})
 	defer rd.Close()
 	// The first look shows whether the position is good.
 	data, bell, first := rd.Poll(r.Context())
-	if first != nil && first != io.EOF {
-		return s.explainLost(w, r, ref, first)
+	switch {
+	case errors.Is(first, journal.ErrLost):
+		return s.explainLost(w, r, at)
+	case first != nil && first != io.EOF:
+		return first
 	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // the origin was checked, as that of every request; see package server
@@ -43,7 +47,7 @@ func (s *Service) serveSocket(w http.ResponseWriter, r *http.Request, who run.Id
 	if err != nil {
 		return nil // it has been answered
 	}
-	sock := &socket{conn: conn, terms: s.opt.Terms, request: r, run: ref.run.ID, rd: rd, bell: bell, asked: time.Now()}
+	sock := &socket{conn: conn, terms: s.opt.Terms, request: r, run: at.run, rd: rd, bell: bell, asked: time.Now()}
 	sock.serve(r.Context(), data, first)
 	return nil
 }

@@ -99,19 +99,25 @@ type target struct {
 	child string // a sub-agent of the run; empty for its root task
 }
 
-// key names the stream of the task among all projections.
-func (t target) key(lines bool) feed.Key {
-	k := feed.Key{Run: t.run.ID, Dialect: dialect, Lines: lines}
-	if t.child != "" {
-		k.Dialect += " of " + t.child
+// place is the stream of a task. Readers wait in it for hours, and hold no more than this.
+type place struct {
+	run   string
+	child string // a sub-agent of the run; empty for its root task
+}
+
+// key names the stream among all projections.
+func (p place) key(lines bool) feed.Key {
+	k := feed.Key{Run: p.run, Dialect: dialect, Lines: lines}
+	if p.child != "" {
+		k.Dialect += " of " + p.child
 	}
 	return k
 }
 
-func (t target) project() wire.Projector {
-	p := task.New()
-	p.Only(t.child)
-	return p
+func (p place) project() wire.Projector {
+	proj := task.New()
+	proj.Only(p.child)
+	return proj
 }
 
 // find reads the task from the request's path.
@@ -188,32 +194,38 @@ func (s *Service) objectOf(ctx context.Context, ref target) ([]byte, error) {
 
 // events streams a task from its beginning, or from after the frame that the client names.
 func (s *Service) events(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	ref, after, err := s.findPlace(r, who)
+	at, after, err := s.findPlace(w, r, who)
 	if err != nil {
 		return err
 	}
-	w.Header().Set(threadHeader, ref.run.Thread)
-	_, err = s.follow(w, r, ref, after)
-	return s.explainLost(w, r, ref, err)
+	if _, err = s.follow(w, r, at, after); errors.Is(err, journal.ErrLost) {
+		return s.explainLost(w, r, at)
+	}
+	return err
 }
 
-// findPlace reads which task a stream is of, and after which frame it begins.
-func (s *Service) findPlace(r *http.Request, who run.Identity) (ref target, after string, err error) {
-	if ref, err = s.find(r, who); err != nil {
-		return ref, "", err
+// findPlace reads which task a stream is of, and after which frame it begins; the headers name its thread. It is not
+// part of its callers, or the runs that it handles would lie on their stacks, twice the size, for as long as they stream.
+//
+//go:noinline
+func (s *Service) findPlace(w http.ResponseWriter, r *http.Request, who run.Identity) (at place, after string, err error) {
+	ref, err := s.find(r, who)
+	if err != nil {
+		return at, "", err
 	}
 	if ref.child != "" {
 		if _, err := s.objectOf(r.Context(), ref); err != nil { // there must be such a sub-agent
-			return ref, "", err
+			return at, "", err
 		}
 	}
+	w.Header().Set(threadHeader, ref.run.Thread)
 	after, err = cursorOf(r)
-	return ref, after, err
+	return place{ref.run.ID, ref.child}, after, err
 }
 
 // follow streams a task from after the frame with an id; from its beginning, if that is empty.
-func (s *Service) follow(w http.ResponseWriter, r *http.Request, ref target, after string) (stream.Ending, error) {
-	rd := s.opt.Feeds.Reader(ref.key(false), ref.project, feed.Start{Last: after})
+func (s *Service) follow(w http.ResponseWriter, r *http.Request, at place, after string) (stream.Ending, error) {
+	rd := s.opt.Feeds.Reader(at.key(false), at.project, feed.Start{Last: after})
 	defer rd.Close()
 	return s.opt.Terms.Follow(w, r, rd)
 }
@@ -244,15 +256,14 @@ type lostProblem struct {
 	Newest json.Number `json:"newest"` // the last number there is; -1 if there is none
 }
 
-// explainLost turns the error of a cursor beyond the end into one that helps. Other errors pass.
-func (s *Service) explainLost(w http.ResponseWriter, r *http.Request, ref target, err error) error {
-	if !errors.Is(err, journal.ErrLost) {
-		return err
-	}
+// explainLost answers a cursor beyond the end with what helps.
+//
+//go:noinline
+func (s *Service) explainLost(w http.ResponseWriter, r *http.Request, at place) error {
 	newest := json.Number("-1")
-	proj := ref.project()
+	proj := at.project()
 	var frames []wire.Frame
-	for env, err := range s.opt.Journal.Read(r.Context(), ref.run.ID, 0) {
+	for env, err := range s.opt.Journal.Read(r.Context(), at.run, 0) {
 		if err != nil {
 			return err
 		}

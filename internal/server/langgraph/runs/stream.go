@@ -19,27 +19,40 @@ import (
 )
 
 func (s *Service) createStream(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	rn, words, err := s.accept(w, r, who, true)
+	p, err := s.begin(w, r, who)
 	if err != nil {
 		return err
+	}
+	return s.follow(w, r, who, p)
+}
+
+// begin creates the run of a stream. It is not part of its caller, or the request and the run that it handles would lie on
+// the caller's stack, twice the size, for as long as it streams.
+//
+//go:noinline
+func (s *Service) begin(w http.ResponseWriter, r *http.Request, who run.Identity) (*projection, error) {
+	rn, words, err := s.accept(w, r, who, true)
+	if err != nil {
+		return nil, err
 	}
 	locate(w, rn)
 	p, err := s.projection(rn, words.StreamMode)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	how, err := s.follow(w, r, p, feed.Start{})
-	if how == stream.ReaderLeft && words.OnDisconnect == "cancel" {
-		s.abandon(r, who, rn.ID)
-	}
-	return err
+	p.cancels = words.OnDisconnect == "cancel"
+	return p, nil
 }
 
 // follow writes what a reader sees of a run from some place on.
-func (s *Service) follow(w http.ResponseWriter, r *http.Request, p projection, from feed.Start) (stream.Ending, error) {
-	rd := s.opt.Feeds.Reader(p.key, p.project, from)
+func (s *Service) follow(w http.ResponseWriter, r *http.Request, who run.Identity, p *projection) error {
+	rd := s.opt.Feeds.Reader(p.key, p.project, p.from)
 	defer rd.Close()
-	return s.opt.Terms.Follow(w, r, rd)
+	how, err := s.opt.Terms.Follow(w, r, rd)
+	if how == stream.ReaderLeft && p.cancels {
+		s.abandon(r, who, p.key.Run)
+	}
+	return err
 }
 
 // abandon stops a run whose creator wanted it to stop with its connection.
@@ -54,19 +67,21 @@ func (s *Service) abandon(r *http.Request, who run.Identity, id string) {
 type projection struct {
 	key     feed.Key
 	project func() wire.Projector
+	from    feed.Start
+	cancels bool // the run ends with its reader
 }
 
 // projection makes the view of a run in some modes; those that it was created with, if none are named.
-func (s *Service) projection(rn run.Run, modes []string) (projection, error) {
+func (s *Service) projection(rn run.Run, modes []string) (*projection, error) {
 	words := wordsOf(rn)
 	created, err := langgraph.ParseModes(words.StreamMode)
 	if err != nil {
-		return projection{}, fmt.Errorf("run %s: %w", rn.ID, err)
+		return nil, fmt.Errorf("run %s: %w", rn.ID, err)
 	}
 	shown := created
 	if len(modes) > 0 {
 		if shown, err = langgraph.ParseModes(modes); err != nil {
-			return projection{}, run.Invalidf("stream_mode", "%s", strings.TrimPrefix(err.Error(), "stream_mode "))
+			return nil, run.Invalidf("stream_mode", "%s", strings.TrimPrefix(err.Error(), "stream_mode "))
 		}
 	}
 	opt := langgraph.Options{Modes: shown, Subgraphs: words.StreamSubgraphs, Ordinal: s.opt.Ordinal}
@@ -74,7 +89,7 @@ func (s *Service) projection(rn run.Run, modes []string) (projection, error) {
 		// Such numbers count the frames of the modes that the run was created with.
 		opt.Modes = created
 	}
-	return projection{
+	return &projection{
 		key: feed.Key{Run: rn.ID, Dialect: fmt.Sprintf("langgraph %d %d %t", opt.Modes, shown, opt.Subgraphs)},
 		project: func() wire.Projector {
 			opt := opt
@@ -107,13 +122,24 @@ func (f *filtered) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame,
 }
 
 func (s *Service) joinStream(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	cancel, err := edge.QueryBool(r, "cancel_on_disconnect")
+	p, err := s.join(w, r, who)
 	if err != nil {
 		return err
 	}
+	return s.follow(w, r, who, p)
+}
+
+// join reads which stream is joined, and where. As for its frame, see begin.
+//
+//go:noinline
+func (s *Service) join(w http.ResponseWriter, r *http.Request, who run.Identity) (*projection, error) {
+	cancel, err := edge.QueryBool(r, "cancel_on_disconnect")
+	if err != nil {
+		return nil, err
+	}
 	rn, err := s.run(r, who)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var modes []string
 	for _, m := range r.URL.Query()["stream_mode"] {
@@ -121,18 +147,14 @@ func (s *Service) joinStream(w http.ResponseWriter, r *http.Request, who run.Ide
 	}
 	p, err := s.projection(rn, modes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	from, err := s.cursor(r, rn)
-	if err != nil {
-		return err
+	if p.from, err = s.cursor(r, rn); err != nil {
+		return nil, err
 	}
+	p.cancels = cancel
 	locate(w, rn)
-	how, err := s.follow(w, r, p, from)
-	if how == stream.ReaderLeft && cancel {
-		s.abandon(r, who, rn.ID)
-	}
-	return err
+	return p, nil
 }
 
 // cursor reads where a join begins. Without a Last-Event-ID it shows what comes from now on, unless the run was created
