@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"os"
 	"reflect"
@@ -80,6 +81,13 @@ func Unmarshal(data []byte, v any) error {
 
 // readBody reads what a client sends, if it does so in time: half a body must not hold a connection for ever.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if err := wantJSON(r); err != nil {
+		return nil, err
+	}
+	tooMuch := &statusError{http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("body: is larger than %d bytes", MaxBody)}
+	if r.ContentLength > MaxBody {
+		return nil, tooMuch // before anything of it is read
+	}
 	rc := http.NewResponseController(w)
 	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
@@ -88,7 +96,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, &statusError{http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("body: is larger than %d bytes", MaxBody)}
+		return nil, tooMuch
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &statusError{http.StatusRequestTimeout, "body", fmt.Sprintf("body: did not arrive within %v", bodyTimeout)}
 	case err != nil:
@@ -99,6 +107,22 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	return body, nil
+}
+
+// wantJSON refuses a body that says it is something else. Not so one that says nothing, or that it is text, as LangGraph's server
+// takes it, or a form, which is what curl -d says of everything.
+func wantJSON(r *http.Request) error {
+	said := r.Header.Get("Content-Type")
+	if said == "" || r.ContentLength == 0 {
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(said)
+	switch {
+	case err != nil:
+	case media == "application/json", media == "text/plain", media == "application/x-www-form-urlencoded", strings.HasSuffix(media, "+json"):
+		return nil
+	}
+	return RefuseField(http.StatusUnsupportedMediaType, "Content-Type", fmt.Sprintf("Content-Type: must be application/json, not %q", Clip(said)))
 }
 
 // jsonProblem says which field of v has the wrong type, in words of JSON and not of Go.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +63,47 @@ func TestBodyMustArriveInTime(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A body that says it is too large or something else than JSON is refused before anything of it is read.
+func TestBodiesThatSayTheyAreWrongAreNotRead(t *testing.T) {
+	for _, c := range []struct {
+		media  string
+		length int64
+		status int
+	}{
+		{"", 2, 200}, {"application/json", 2, 200}, {"application/json; charset=utf-8", 2, 200}, {"application/merge-patch+json", 2, 200}, {"text/plain", 2, 200},
+		{"application/x-www-form-urlencoded", 2, 200}, {"text/html", 2, 415}, {"multipart/form-data; boundary=x", 2, 415}, {"nonsense", 2, 415}, {";", 2, 415},
+		{"text/html", 0, 200}, {"application/json", MaxBody + 1, 413},
+	} {
+		body := &counted{Reader: strings.NewReader("{}")}
+		if c.length == 0 {
+			body.Reader = strings.NewReader("")
+		}
+		r := httptest.NewRequest(http.MethodPost, "/", body)
+		r.ContentLength = c.length
+		r.Header.Set("Content-Type", c.media)
+		var v map[string]any
+		status := http.StatusOK
+		if err := Decode(httptest.NewRecorder(), r, &v); err != nil {
+			status, _ = StatusOf(err)
+		}
+		if status != c.status || status != http.StatusOK && body.read > 0 {
+			t.Errorf("%d bytes as %q: got %d after %d bytes, want %d", c.length, c.media, status, body.read, c.status)
+		}
+	}
+}
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+	read int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.read += n
+	return n, err
 }
 
 // What is wrong is named as the client wrote it, however our structs are put together.

@@ -298,6 +298,9 @@ func (s *Service) cancel(w http.ResponseWriter, r *http.Request, who run.Identit
 	if err := edge.DecodeStrict(w, r, &req); err != nil {
 		return err
 	}
+	if _, err := edge.OneOf("action", string(req.Action), string(run.StopRun), string(run.RollbackRun)); err != nil {
+		return err
+	}
 	if ref.child != "" {
 		return s.cancelChild(w, r, who, ref, req.Wait)
 	}

@@ -72,11 +72,11 @@ func orNil(s string) any {
 // body is a cron in a request. In a patch, what is absent stays.
 type body struct {
 	runs.Body
-	Schedule       *string    `json:"schedule"`
-	Timezone       *string    `json:"timezone"`
-	EndTime        *time.Time `json:"end_time"`
-	Enabled        *bool      `json:"enabled"`
-	OnRunCompleted string     `json:"on_run_completed"`
+	Schedule       *string `json:"schedule"`
+	Timezone       *string `json:"timezone"`
+	EndTime        *string `json:"end_time"`
+	Enabled        *bool   `json:"enabled"`
+	OnRunCompleted string  `json:"on_run_completed"`
 }
 
 // apply sets what the body says.
@@ -88,7 +88,11 @@ func (b *body) apply(c *run.Cron) error {
 		c.Timezone = *b.Timezone
 	}
 	if b.EndTime != nil {
-		c.EndTime = *b.EndTime
+		end, err := time.Parse(time.RFC3339, *b.EndTime)
+		if err != nil {
+			return run.Invalidf("end_time", "must be a time such as 2030-01-31T12:00:00Z")
+		}
+		c.EndTime = end
 	}
 	if b.Enabled != nil {
 		c.Enabled = *b.Enabled
