@@ -27,7 +27,7 @@ func TestAppendAndFollowCostNoMoreThanTheyDid(t *testing.T) {
 		size int
 		was  cost.Per
 	}{
-		{"batches of a hundred", 100, cost.Per{Allocs: 0.1, Bytes: 304}},
+		{"batches of a hundred", 100, cost.Per{Allocs: 0.1, Bytes: 200}},
 		{"batches of one", 1, cost.Per{Allocs: 8, Bytes: 700}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -72,7 +72,8 @@ type Group struct {
 type Store interface {
 	// Append writes each group as a whole, and together those that can be; with sync, it is on disk when Append
 	// returns. A group that cannot be written is left out, and refused says why by the group's run: ErrFenced if
-	// its lease is not the current one. No two groups are of the same run.
+	// its lease is not the current one. No two groups are of the same run. What the chunks' data lie in is the caller's
+	// again when it returns.
 	Append(ctx context.Context, groups []Group, sync bool) (refused map[string]error, err error)
 	// Read returns chunks that hold events after seq, in order without holes, up to about limit bytes; ErrGone if
 	// there is no such run.
@@ -106,6 +107,7 @@ type Journal struct {
 	store Store
 	opt   Options
 	share atomic.Int64 // of one run; see allBytes
+	buffers
 
 	kick  chan struct{} // one slot: there is something to write
 	stop  chan struct{}
@@ -222,6 +224,8 @@ func (j *Journal) writeOnce() {
 			q.log.tail.publish(q.events, len(q.data), j.bounded(j.opt.TailBytes))
 		}
 		q.log.settle(q, failure)
+		j.buffers.put(q.data) // the store has it, or nobody will
+		q.data = nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,6 +65,7 @@ func (m *memory) Append(_ context.Context, groups []journal.Group, sync bool) (m
 		}
 		if g.Chunk.First > 0 {
 			w.events += int(g.Chunk.Last - g.Chunk.First + 1)
+			g.Chunk.Data = bytes.Clone(g.Chunk.Data)
 			m.chunks[g.Chunk.Run] = append(m.chunks[g.Chunk.Run], g.Chunk)
 		}
 		m.saved = append(m.saved, g.Saves...)
@@ -672,5 +674,46 @@ func TestOpeningIsShownWithoutAskingTheStore(t *testing.T) {
 	must(t, l.Append(t.Context(), journal.Batch{Events: []event.Envelope{delta("c")}, Promise: true}))
 	if got, err = c.Next(t.Context()); err != nil || len(got) != 1 || got[0].Seq != 3 {
 		t.Fatalf("got %v, %v", got, err)
+	}
+}
+
+// Memory is lent for what is queued, and taken back when it is written: a store that has copied it must find each run's own
+// events in it, however many runs there are and however much each says at once.
+func TestLentMemoryHoldsEachRunsOwnEvents(t *testing.T) {
+	m := newMemory()
+	j := journal.Open(m, journal.Options{QueueBytes: 1 << 20})
+	defer j.Close()
+	var wg sync.WaitGroup
+	const runs, batches = 8, 40
+	for r := range runs {
+		wg.Go(func() {
+			name := fmt.Sprintf("r%d", r)
+			l := j.Log(lease(name, 1), "t", 0)
+			defer l.Close()
+			for b := range batches {
+				batch := journal.Batch{Promise: b%5 == 4}
+				for i := range 1 + b*(r+1)%90 {
+					batch.Events = append(batch.Events, delta(fmt.Sprintf("%s %d %d %s", name, b, i, strings.Repeat("x", b*r))))
+				}
+				must(t, l.Append(t.Context(), batch))
+			}
+			must(t, l.Append(t.Context(), journal.Batch{Promise: true}))
+		})
+	}
+	wg.Wait()
+	for r := range runs {
+		name := fmt.Sprintf("r%d", r)
+		var next uint64 = 1
+		for env, err := range j.Read(t.Context(), name, 0) {
+			must(t, err)
+			d, ok := env.Event.(event.TextDelta)
+			if !ok || env.Seq != next || !strings.HasPrefix(d.Text, name+" ") {
+				t.Fatalf("run %s has %v at %d, want %d", name, env.Event, env.Seq, next)
+			}
+			next++
+		}
+		if next < batches {
+			t.Errorf("run %s has %d events", name, next-1)
+		}
 	}
 }

@@ -117,7 +117,11 @@ func (l *Log) enqueue(b Batch) (q *queue, first bool, err error) {
 // newQueue has room for as much as the last one had to hold: a run keeps its pace for a while, and growing from nothing
 // would copy most events more than once.
 func (l *Log) newQueue() *queue {
-	return &queue{log: l, events: make([]event.Envelope, 0, l.events), data: make([]byte, 0, l.bytes)}
+	data := l.j.buffers.grow(nil, l.bytes)
+	if data == nil {
+		data = make([]byte, 0, l.bytes)
+	}
+	return &queue{log: l, events: make([]event.Envelope, 0, l.events), data: data}
 }
 
 func (l *Log) usable() error {
@@ -150,6 +154,9 @@ func (l *Log) waitForRoom(ctx context.Context) error {
 	}
 }
 
+// roomForEvent is what most events take at most.
+const roomForEvent = 512
+
 // add encodes the batch into the queue, or changes nothing.
 func (q *queue) add(l *Log, b Batch) error {
 	mark, n := len(q.data), len(q.events)
@@ -162,6 +169,9 @@ func (q *queue) add(l *Log, b Batch) error {
 		env.At = env.At.UTC().Truncate(time.Microsecond)
 		// Run, thread and epoch are the chunk's; they are not repeated on every line.
 		env.Run, env.Thread, env.Epoch = "", "", 0
+		if l.j != nil {
+			q.data = l.j.buffers.grow(q.data, roomForEvent)
+		}
 		var err error
 		if q.data, err = env.AppendJSON(q.data); err != nil {
 			q.data, q.events = q.data[:mark], q.events[:n]

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ func (c *chunks) Append(_ context.Context, groups []journal.Group, _ bool) (map[
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range groups {
+		g.Chunk.Data = bytes.Clone(g.Chunk.Data)
 		c.all = append(c.all, g.Chunk)
 	}
 	return nil, nil
