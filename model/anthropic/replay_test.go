@@ -209,3 +209,10 @@ func accumulate(srv *httptest.Server) (providertest.Answer, error) {
 	a.Finish = &model.Finish{Reason: finish(string(msg.StopReason)), Raw: string(msg.StopReason), Model: string(msg.Model)}
 	return a, nil
 }
+
+func TestOtherWaysToSayTheSame(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.sse")
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { subject.Undistorted(t, media, fixture(t, filepath.Base(file))) })
+	}
+}

@@ -135,10 +135,10 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 	var results, shown []sentPart
 	signed := !c.signs
 	for _, call := range m.ToolCalls {
-		signed = signed || call.Signature != ""
+		signed = signed || signature(call) != ""
 	}
 	for n, call := range m.ToolCalls {
-		p := sentPart{Call: &sentCall{Name: call.Name, Args: request.Arguments(call.Arguments)}, Signature: call.Signature}
+		p := sentPart{Call: &sentCall{Name: call.Name, Args: request.Arguments(call.Arguments)}, Signature: signature(call)}
 		if !signed && n == 0 { // one signature stands for all calls of a turn
 			p.Signature = pass
 		}
@@ -155,6 +155,14 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 		c.sealed = true
 		c.turn(byUser, shown...)
 	}
+}
+
+// signature is that of a call, if it is one of Gemini's: others keep objects in its place.
+func signature(call item.ToolCall) string {
+	if strings.HasPrefix(call.Signature, "{") {
+		return ""
+	}
+	return call.Signature
 }
 
 // said is the content of an answer, with what this provider is to get back of it and without what others keep.

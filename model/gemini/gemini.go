@@ -249,7 +249,7 @@ func payloads(r io.Reader) func() ([]byte, error) {
 			return func() ([]byte, error) { return nil, err }
 		}
 		switch head[0] {
-		case ' ', '\t', '\r', '\n':
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // the last three are a byte-order mark
 			_, _ = in.Discard(1)
 		case '[', '{':
 			return eventstream.NewArray(in).Next

@@ -339,3 +339,10 @@ func accumulate(t testing.TB, srv *httptest.Server) (providertest.Answer, error)
 	}
 	return a, nil
 }
+
+func TestOtherWaysToSayTheSame(t *testing.T) {
+	for name, chunks := range recordings(t) {
+		kind, body := framings["sse"](chunks)
+		t.Run(name, func(t *testing.T) { subject.Undistorted(t, kind, body) })
+	}
+}

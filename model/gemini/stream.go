@@ -248,6 +248,10 @@ func (d *decoder) count(u usage) {
 func (d *decoder) finish() []model.Part {
 	d.out = d.out[:0]
 	d.annotate()
+	if d.stop == "STOP" && d.args != nil { // the model is done, so nothing is missing but the end
+		d.out = append(d.out, model.ToolCall{Index: d.calls - 1, Arguments: d.args.close()})
+		d.args = nil
+	}
 	f := model.Finish{Raw: d.stop, Model: d.chunk.Model, Reason: item.FinishOther}
 	switch d.stop {
 	case "STOP":

@@ -210,12 +210,14 @@ func (m *ChatModel) assistant(msg item.Message, current bool) openai.ChatComplet
 		a.Content.OfString = param.NewOpt(s)
 	}
 	for _, c := range msg.ToolCalls {
-		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-				ID:       c.CallID,
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: string(request.Arguments(c.Arguments))},
-			},
-		})
+		f := &openai.ChatCompletionMessageFunctionToolCallParam{
+			ID:       c.CallID,
+			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: string(request.Arguments(c.Arguments))},
+		}
+		if m.info.Provider == providerGemini && c.Signature != "" && c.Signature[0] != '{' { // that is Anthropic's
+			f.SetExtraFields(map[string]any{"extra_content": map[string]any{"google": map[string]any{"thought_signature": c.Signature}}})
+		}
+		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: f})
 	}
 	if fields := m.reasoning(msg, current); fields != nil {
 		a.SetExtraFields(fields)

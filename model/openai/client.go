@@ -154,7 +154,8 @@ func startsWithObject(body *bufio.Reader) bool {
 		if err != nil {
 			return false // whoever reads on gets the same error
 		}
-		if b == '\n' || b == '\r' || b == ' ' || b == '\t' {
+		switch b {
+		case '\n', '\r', ' ', '\t', 0xEF, 0xBB, 0xBF: // the last three are a byte-order mark
 			continue
 		}
 		_ = body.UnreadByte()
@@ -170,7 +171,30 @@ func (c caller) readWhole(ctx context.Context, body io.Reader, dec answer.Decode
 	case len(data) > eventstream.MaxSize:
 		return c.fault.Broken(eventstream.ErrTooLarge.Error(), eventstream.ErrTooLarge)
 	}
+	if lines := objects(data); len(lines) > 1 { // as lines, whatever the header says
+		for _, line := range lines {
+			if done, err := dec.Event("", line, emit); done || err != nil {
+				return err
+			}
+		}
+		return dec.End(nil, emit)
+	}
 	return dec.Whole(data, emit)
+}
+
+// objects returns the lines of a body, if each is a JSON object.
+func objects(data []byte) [][]byte {
+	var lines [][]byte
+	for line := range bytes.Lines(data) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if line[0] != '{' || !json.Valid(line) {
+			return nil
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // extraFields are the fields of an Extra as the SDK merges them: null leaves a field out.

@@ -78,6 +78,7 @@ const (
 	providerOpenRouter = "openrouter"
 	providerQwen       = "qwen"
 	providerKimi       = "kimi"
+	providerGemini     = "gemini"
 )
 
 // hosts recognises providers by the end of their host name.
@@ -95,7 +96,7 @@ var hosts = []struct{ suffix, provider string }{
 	{"mistral.ai", "mistral"},
 	{"together.xyz", "together"},
 	{"fireworks.ai", "fireworks"},
-	{"googleapis.com", "gemini"},
+	{"googleapis.com", providerGemini},
 }
 
 func (o Options) provider() string {

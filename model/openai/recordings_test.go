@@ -11,6 +11,9 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/golden")
@@ -175,5 +178,17 @@ func TestAnswersWithoutTheirEndAreBroken(t *testing.T) {
 				checkClass(t, name, a.Err, "model_broken")
 			}
 		})
+	}
+}
+
+func TestOtherWaysToSayTheSame(t *testing.T) {
+	for _, r := range recordings(t) {
+		if strings.HasPrefix(r.name, "ollama/") {
+			continue // lines of JSON, and no events
+		}
+		subject := providertest.Subject{Open: func(t testing.TB, at providertest.At) model.Model {
+			return open(r.responses(), Options{Model: "m", Provider: "test", BaseURL: at.URL + "/v1", HTTPClient: at.Client})
+		}}
+		t.Run(r.name, func(t *testing.T) { subject.Undistorted(t, r.kind, r.body) })
 	}
 }

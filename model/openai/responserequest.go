@@ -153,34 +153,12 @@ func easy(role responses.EasyInputMessageRole, content responses.ResponseInputMe
 }
 
 // assistant gives an answer back as the items that it was. An item of the provider's own tools follows the reasoning
-// that led to it; all other reasoning stands before the text and the calls.
+// that led to it; other reasoning stands before the text or the calls, and in the order in which it was thought.
 func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputItemUnionParam {
-	var out []responses.ResponseInputItemUnionParam
-	own := ownReasoning(msg, m.info.Provider)
-	think := func(due func(item.Reasoning) bool) {
-		own = slices.DeleteFunc(own, func(r item.Reasoning) bool {
-			if !due(r) {
-				return false
-			}
-			if it, ok := m.reasoning(r); ok {
-				out = append(out, responses.ResponseInputItemUnionParam{OfReasoning: it})
-			}
-			return true
-		})
-	}
-	awaited := map[string]bool{} // reasoning that something kept must follow
+	a := answered{model: m, thoughts: ownReasoning(msg, m.info.Provider), awaited: map[string]bool{}}
 	for _, b := range msg.Content {
-		if _, mark, ok := kept.Take(b.Foreign); ok && mark.Provider == m.info.Provider {
-			awaited[mark.Follows] = mark.Follows != ""
-		}
-	}
-	free := func(r item.Reasoning) bool { return !awaited[r.ID] }
-
-	var said strings.Builder
-	say := func() {
-		if said.Len() > 0 {
-			out = append(out, responses.ResponseInputItemParamOfMessage(said.String(), responses.EasyInputMessageRoleAssistant))
-			said.Reset()
+		if _, mark, ok := kept.Take(b.Foreign); ok && mark.Provider == m.info.Provider && mark.Follows != "" {
+			a.awaited[mark.Follows] = true
 		}
 	}
 	for i, b := range msg.Content {
@@ -188,26 +166,69 @@ func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputIt
 		switch {
 		case marked && mark.Provider != m.info.Provider: // of another provider's tools
 		case marked:
-			if raw, marked = withPicture(raw, msg.Content[:i]); marked {
-				say()
-				think(func(r item.Reasoning) bool { return r.ID != "" && r.ID == mark.Follows })
-				out = append(out, param.Override[responses.ResponseInputItemUnionParam](raw))
+			if raw, ok := withPicture(raw, msg.Content[:i]); ok {
+				a.keep(raw, mark.Follows)
 			}
 		case b.Type == item.TextBlock:
-			think(free)
-			said.WriteString(b.Text)
+			a.say(b.Text)
 		case isPicture(msg.Content, i, m.info.Provider): // goes with what is kept of it
 		default:
-			think(free)
-			said.WriteString(mention(b))
+			a.say(mention(b))
 		}
 	}
-	say()
-	think(func(item.Reasoning) bool { return true })
+	a.stop()
+	a.awaited = nil // what they led to was never kept
+	a.think()
 	for _, c := range msg.ToolCalls {
-		out = append(out, responses.ResponseInputItemParamOfFunctionCall(string(request.Arguments(c.Arguments)), c.CallID, c.Name))
+		a.items = append(a.items, responses.ResponseInputItemParamOfFunctionCall(string(request.Arguments(c.Arguments)), c.CallID, c.Name))
 	}
-	return out
+	return a.items
+}
+
+// answered gathers the items of an answer.
+type answered struct {
+	model    *ResponsesModel
+	items    []responses.ResponseInputItemUnionParam
+	thoughts []item.Reasoning // not yet given back
+	awaited  map[string]bool  // ids of reasoning that something kept must follow
+	said     strings.Builder
+}
+
+// think gives back the reasoning that is due before whatever comes next.
+func (a *answered) think() {
+	for len(a.thoughts) > 0 && !a.awaited[a.thoughts[0].ID] {
+		a.thought(0)
+	}
+}
+
+func (a *answered) thought(i int) {
+	if it, ok := a.model.reasoning(a.thoughts[i]); ok {
+		a.items = append(a.items, responses.ResponseInputItemUnionParam{OfReasoning: it})
+	}
+	a.thoughts = slices.Delete(a.thoughts, i, i+1)
+}
+
+func (a *answered) say(text string) {
+	if a.said.Len() == 0 {
+		a.think()
+	}
+	a.said.WriteString(text)
+}
+
+// stop ends the text so far.
+func (a *answered) stop() {
+	if a.said.Len() > 0 {
+		a.items = append(a.items, responses.ResponseInputItemParamOfMessage(a.said.String(), responses.EasyInputMessageRoleAssistant))
+		a.said.Reset()
+	}
+}
+
+func (a *answered) keep(raw json.RawMessage, follows string) {
+	a.stop()
+	if i := slices.IndexFunc(a.thoughts, func(r item.Reasoning) bool { return follows != "" && r.ID == follows }); i >= 0 {
+		a.thought(i)
+	}
+	a.items = append(a.items, param.Override[responses.ResponseInputItemUnionParam](raw))
 }
 
 // isPicture reports that the block at i is a picture of which the next block keeps who made it.
@@ -223,7 +244,7 @@ const pictureType = "image_generation_call"
 
 // withPicture gives what is kept of a picture its bytes back, which are in the block before it. Without them the API
 // would look for the picture among what it has stored, where it is not.
-func withPicture(raw []byte, before []item.Block) ([]byte, bool) {
+func withPicture(raw json.RawMessage, before []item.Block) (json.RawMessage, bool) {
 	if kept.Type(raw) != pictureType {
 		return raw, true
 	}

@@ -20,7 +20,9 @@ type call struct {
 	id, name string
 	begun    bool   // the first part has been handed out
 	held     string // arguments that came before the name
-	args     []byte // so far: sometimes only that they are complete tells one call from the next
+	// signature came before the name, too.
+	signature string
+	args      []byte // so far: sometimes only that they are complete tells one call from the next
 }
 
 // whole reports that nothing can be missing of the arguments.
@@ -32,6 +34,8 @@ type fragment struct {
 	index    int // if numbered
 	id, name string
 	args     string
+	// signature is whole, and comes with one fragment of a call.
+	signature string
 }
 
 // add hands out the part that a fragment is.
@@ -46,7 +50,7 @@ func (c *calls) add(f fragment, emit func(model.Part) bool) bool {
 		i = len(c.all) - 1
 	}
 	k := &c.all[i]
-	part := model.ToolCall{Index: i, Arguments: f.args}
+	part := model.ToolCall{Index: i, Arguments: f.args, Signature: f.signature}
 	if k.id == "" && f.id != "" {
 		k.id = f.id
 		part.ID = f.id
@@ -58,11 +62,13 @@ func (c *calls) add(f fragment, emit func(model.Part) bool) bool {
 	if !k.begun {
 		if k.name == "" {
 			k.held += f.args
+			k.signature += f.signature
 			return true
 		}
 		part.ID, part.Name, part.Arguments = k.id, k.name, k.held+f.args
+		part.Signature = k.signature + f.signature
 		k.begun, k.held = true, ""
-	} else if part.ID == "" && part.Arguments == "" {
+	} else if part.ID == "" && part.Arguments == "" && part.Signature == "" {
 		return true // says nothing new
 	}
 	return emit(part)

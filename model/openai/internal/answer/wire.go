@@ -247,6 +247,17 @@ func readCall(r *payload.Reader) (f fragment) {
 			f.id = r.Text()
 		case "function":
 			f.function(r)
+		case "extra_content": // Gemini, where it speaks like OpenAI
+			for name := range r.Object {
+				if string(name) != "google" {
+					continue
+				}
+				for name := range r.Object {
+					if string(name) == "thought_signature" {
+						f.signature = r.Text()
+					}
+				}
+			}
 		}
 	}
 	return f
