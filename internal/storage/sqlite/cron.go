@@ -19,7 +19,7 @@ var (
 	cronSelect  = "SELECT " + cronColumns + ", " + cronRows.intact("crons") + " FROM crons"
 	insertCron  = cronRows.insert() + " ON CONFLICT DO NOTHING"
 	replaceCron = cronRows.update("id = ?1 AND owner = ?2", "schedule", "?3", "timezone", "?4", "end_time", "?5", "next", "?6", "enabled", "?7",
-		"request", "?8", "assistant", "?9", "payload", "?10", "metadata", "?11", "keep", "?12", "updated", "?13")
+		"request", "?8", "assistant", "?9", "payload", "?10", "metadata", "?11", "keep", "?12", "updated", "?13", "thread", "?14")
 	advanceCron = cronRows.update("id = ?1 AND next = ?2 AND enabled", "next", "?3")
 )
 
@@ -101,7 +101,7 @@ func (db *DB) SearchCrons(ctx context.Context, who run.Identity, q run.CronQuery
 	return crons, total, err
 }
 
-// ReplaceCron stores a changed cron.
+// ReplaceCron stores a changed cron. Its thread, if it has one, must be the caller's.
 func (db *DB) ReplaceCron(ctx context.Context, who run.Identity, c run.Cron) (run.Cron, error) {
 	request, err := json.Marshal(c.Request)
 	if err != nil {
@@ -109,9 +109,14 @@ func (db *DB) ReplaceCron(ctx context.Context, who run.Identity, c run.Cron) (ru
 	}
 	c.UpdatedAt = now()
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+		if c.Thread != "" {
+			if _, err := tx.threadNo(ctx, who, c.Thread); err != nil {
+				return err
+			}
+		}
 		n, err := tx.execCount(ctx, replaceCron.sealed, c.ID, who.Owner,
 			c.Schedule, c.Timezone, micros(c.EndTime), micros(c.Next), c.Enabled, string(request), c.Request.Assistant,
-			object(c.Payload), object(c.Metadata), c.Keep, micros(c.UpdatedAt))
+			object(c.Payload), object(c.Metadata), c.Keep, micros(c.UpdatedAt), c.Thread)
 		if err == nil && n == 0 { // it is not there, or damaged
 			_, err = scanCron(tx.row(ctx, cronSelect+" WHERE id = ? AND owner = ?", c.ID, who.Owner))
 			err = found(err, "cron", c.ID)

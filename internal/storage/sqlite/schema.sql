@@ -159,4 +159,5 @@ CREATE TABLE crons (
   updated   INTEGER NOT NULL,
   sum       INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
+CREATE INDEX crons_by_owner ON crons (owner, created);
 CREATE INDEX crons_due ON crons (next) WHERE enabled AND next > 0;

@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS crons (
   created   INTEGER NOT NULL,
   updated   INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX crons_by_owner ON crons (owner, created);
 CREATE INDEX IF NOT EXISTS crons_due ON crons (next) WHERE enabled AND next > 0;
 
 ALTER TABLE threads ADD COLUMN head BLOB;

@@ -24,6 +24,7 @@ type Backend interface {
 	run.Store
 	run.Assistants
 	run.Items
+	run.Crons
 	Sweep(ctx context.Context, at time.Time, n int) (runs []string, err error)
 }
 
@@ -54,6 +55,9 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"items":                           items,
 		"item filters":                    itemFilters,
 		"namespaces":                      namespaces,
+		"crons":                           crons,
+		"cron search":                     cronSearch,
+		"firing of crons":                 cronFiring,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
