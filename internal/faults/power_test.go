@@ -19,21 +19,22 @@ import (
 	"github.com/tributary-ai/tributary/internal/faults"
 )
 
-// outage is a disk whose power can be cut.
+// outage is a machine whose power can be cut: its disk, and the name of its boot.
 type outage struct {
 	image, dir string
+	boot       string // file with the name
 	mounted    bool
 }
 
 // newOutage makes a file system in a file. It needs root.
 func newOutage(t *testing.T) *outage {
 	t.Helper()
-	o := &outage{image: filepath.Join(t.TempDir(), "image"), dir: t.TempDir()}
+	o := &outage{image: filepath.Join(t.TempDir(), "image"), dir: t.TempDir(), boot: filepath.Join(t.TempDir(), "boot_id")}
 	f, err := os.Create(o.image)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.Truncate(256<<20), f.Close()); err != nil {
+	if err := errors.Join(f.Truncate(256<<20), f.Close(), o.newBoot()); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("mkfs.ext4", "-q", o.image).CombinedOutput(); err != nil {
@@ -44,6 +45,18 @@ func newOutage(t *testing.T) *outage {
 		t.Skip(err)
 	}
 	return o
+}
+
+func (o *outage) newBoot() error {
+	return os.WriteFile(o.boot, []byte(uuid(rand.New(rand.NewPCG(rand.Uint64(), 0)))+"\n"), 0o600)
+}
+
+// on starts a program on the machine: for it the kernel's name of the boot is the machine's.
+func (o *outage) on(p program) program {
+	const script = `mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"`
+	p.args = append([]string{"--mount", "sh", "-c", script, o.boot, p.path}, p.args...)
+	p.path = "unshare"
+	return p
 }
 
 func (o *outage) mount() error {
@@ -68,6 +81,7 @@ func (o *outage) unmount() error {
 }
 
 // cut drops everything that was not synced: the file system goes down at once, without writing out its journal or its pages.
+// The machine that starts next is booted anew.
 func (o *outage) cut() error {
 	const shutdown, noLogFlush = 0x8004587d, 2
 	d, err := os.Open(o.dir)
@@ -79,7 +93,7 @@ func (o *outage) cut() error {
 	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, d.Fd(), shutdown, uintptr(unsafe.Pointer(&flags))); errno != 0 {
 		return errno
 	}
-	return nil
+	return o.newBoot()
 }
 
 // TestSoakPowerCut cuts the power of the disk in the middle of runs, twenty times. What was promised must be there afterwards: every run
@@ -95,7 +109,7 @@ func TestSoakPowerCut(t *testing.T) {
 			if mode == "disk" {
 				args = []string{"-disk"}
 			}
-			w.host = newHost(t, mortal(t, w.data, w.provider.URL(), args...))
+			w.host = newHost(t, disk.on(mortal(t, w.data, w.provider.URL(), args...)))
 			t.Cleanup(w.host.kill) // before the disk goes
 			rng := rand.New(rand.NewPCG(w.seed, 6))
 			found := map[string]int{}
