@@ -7,7 +7,8 @@
 // runs them in one transaction, commits, and answers each. Under load a commit is thus shared by many
 // operations, and without load none waits for another (see [writer]). A transaction is flushed to the disk
 // itself if any operation in it asks for that; the others survive the death of the process. A second
-// connection moves the write-ahead log into the file, so that no commit ever pays for it.
+// connection moves the write-ahead log into the file, so that no commit ever pays for it. When much was deleted, the file
+// becomes shorter again, a megabyte at a time between commits.
 //
 // # How it reads
 //
@@ -243,7 +244,17 @@ func (db *DB) moveOnce(conn *sql.DB, max int) {
 		_, _ = conn.ExecContext(ctx, move)
 		db.writer.long.Store(true)
 	}
+	var free, all int
+	err = conn.QueryRowContext(ctx, "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count").Scan(&free, &all)
+	if err == nil && free > freePages && free > all/4 {
+		db.writer.sparse.Store(true)
+		db.writer.wake()
+	}
 }
+
+// freePages is how many pages of what was deleted are kept for what will be written. Of a large file it is a quarter; what is
+// more than both is given back to the file system.
+const freePages = 1024
 
 // Close finishes the operations that are queued and closes the file.
 func (db *DB) Close() error {

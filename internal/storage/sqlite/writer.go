@@ -20,6 +20,7 @@ type writer struct {
 
 	commits atomic.Uint64
 	long    atomic.Bool // the write-ahead log should begin anew
+	sparse  atomic.Bool // the file has more free pages than it should
 	disk    bool        // what PRAGMA synchronous says now
 
 	mu      sync.Mutex
@@ -71,14 +72,19 @@ func (w *writer) run(ctx context.Context, disk bool, do func(ctx context.Context
 	}
 	w.queue = append(w.queue, o)
 	w.mu.Unlock()
-	select {
-	case w.kick <- struct{}{}:
-	default:
-	}
+	w.wake()
 	// The operation is carried out whatever becomes of ctx: whoever hangs up must not leave others
 	// guessing whether it was done.
 	<-o.done
 	return classify(o.err)
+}
+
+// wake makes the loop look what there is to do.
+func (w *writer) wake() {
+	select {
+	case w.kick <- struct{}{}:
+	default: // it will look anyway
+	}
 }
 
 // loop belongs to startWriter and close.
@@ -96,6 +102,9 @@ func (w *writer) loop() {
 		if w.long.Swap(false) {
 			w.beginLogAnew()
 		}
+		if w.sparse.Swap(false) {
+			w.shrink()
+		}
 		if closed {
 			return
 		}
@@ -107,6 +116,21 @@ func (w *writer) loop() {
 func (w *writer) beginLogAnew() {
 	for _, stmt := range []string{"PRAGMA busy_timeout = 20", "PRAGMA wal_checkpoint(RESTART)", "PRAGMA busy_timeout = 10000"} {
 		_, _ = w.conn.ExecContext(context.Background(), stmt)
+	}
+}
+
+// shrink gives some free pages back. That counts as a commit: the log has grown by it, and there may be more to give back.
+// Whether it worked is seen by how many are left.
+func (w *writer) shrink() {
+	const pages = 256 // a megabyte, so that nobody waits long
+	rows, err := w.conn.QueryContext(context.Background(), fmt.Sprintf("PRAGMA incremental_vacuum(%d)", pages))
+	if err != nil {
+		return
+	}
+	for rows.Next() { // a row for each page
+	}
+	if errors.Join(rows.Err(), rows.Close()) == nil {
+		w.commits.Add(1)
 	}
 }
 
@@ -197,10 +221,7 @@ func (w *writer) close() error {
 	}
 	w.closed = true
 	w.mu.Unlock()
-	select {
-	case w.kick <- struct{}{}:
-	default:
-	}
+	w.wake()
 	<-w.stopped
 	return errors.Join(w.tx.close(), w.conn.Close(), w.db.Close())
 }

@@ -97,3 +97,54 @@ func TestSearchesLeaveNothingBehind(t *testing.T) {
 		}
 	}
 }
+
+// What was deleted does not stay in the file for ever.
+func TestDeletedSpaceIsGivenBack(t *testing.T) {
+	dir := t.TempDir()
+	db, err := Open(t.Context(), dir, Options{CheckpointEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	path := filepath.Join(dir, "tributary.db")
+	mover, err := connect(path, 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mover.Close()
+	write := func(text string, args ...any) {
+		t.Helper()
+		err := db.write(t.Context(), false, func(ctx context.Context, tx *tx) error { return tx.exec(ctx, text, args...) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	length := func() int64 {
+		t.Helper()
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	const kept = freePages * pageBytes
+	value := make([]byte, 1<<20)
+	for range 12 {
+		write("INSERT INTO items (owner, ns, key, value, created, updated) VALUES ('', '', hex(randomblob(16)), ?, 0, 0)", value)
+	}
+	db.moveOnce(mover, 1<<20)
+	before := length()
+	write("DELETE FROM items")
+	for range 20 {
+		db.moveOnce(mover, 1<<20)
+		write("UPDATE meta SET value = value") // behind what the writer was asked to do
+	}
+	db.moveOnce(mover, 1<<20)
+	if after := length(); before < 3*kept || after > kept+kept/4 || after < kept/2 {
+		t.Errorf("the file had %d bytes and has %d; want about the %d that are kept for later", before, after, kept)
+	}
+	var result string
+	if err := db.read.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&result); err != nil || result != "ok" {
+		t.Errorf("the file is %s, %v", result, err)
+	}
+}
