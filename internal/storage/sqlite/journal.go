@@ -68,6 +68,12 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 		wrote := false
 		for i := range groups {
 			g := &groups[i]
+			if ok, err := tx.appendTokens(ctx, g); err != nil {
+				return fmt.Errorf("append to run %s: %w", g.Chunk.Run, err)
+			} else if ok {
+				wrote = true
+				continue
+			}
 			l, err := tx.fence(ctx, g.Chunk.Run, g.Chunk.Thread, g.Owner, g.Chunk.Epoch)
 			if errors.Is(err, journal.ErrFenced) {
 				if refused == nil {
@@ -93,13 +99,28 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 	return refused, err
 }
 
-// openJournal writes the beginning of a journal with its run.
-func (t *tx) openJournal(ctx context.Context, runID string, c *journal.Chunk) error {
-	var no int64
-	if err := t.row(ctx, "SELECT no FROM runs WHERE id = ?", runID).Scan(&no); err != nil {
-		return err
+// appendTokens writes a group that is a chunk and nothing else, which nearly all are, in one statement with its fence. It
+// reports whether it did; if not, the long way says why.
+func (t *tx) appendTokens(ctx context.Context, g *journal.Group) (bool, error) {
+	c := &g.Chunk
+	if len(g.Saves) > 0 || c.First == 0 || c.Last < c.First || c.Last > maxSeq {
+		return false, nil
 	}
-	return t.appendChunk(ctx, no, c)
+	n, err := t.execCount(ctx, insertFenced, int64(c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data, c.Run, c.Thread, g.Owner)
+	return n == 1, err
+}
+
+// insertFenced is fence and appendChunk at once.
+var insertFenced = fmt.Sprintf(`INSERT INTO journal (key, last, epoch, sum, data)
+	SELECT no << 32 | ?1, ?2, ?3, ?4, ?5 FROM runs WHERE id = ?6 AND thread_id = ?7 AND worker = ?8 AND epoch = ?3 AND no <= %d`, maxRuns)
+
+// openJournal writes the beginning of a journal with its run, which a worker may have.
+func (t *tx) openJournal(ctx context.Context, worker string, c *journal.Chunk) error {
+	ok, err := t.appendTokens(ctx, &journal.Group{Owner: worker, Chunk: *c})
+	if err == nil && !ok {
+		err = fmt.Errorf("there is no place for the first events of run %s", c.Run)
+	}
+	return err
 }
 
 func (t *tx) appendChunk(ctx context.Context, runNo int64, c *journal.Chunk) error {

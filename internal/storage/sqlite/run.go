@@ -95,7 +95,7 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 			return err
 		}
 		if opening.Last > 0 {
-			if err := tx.openJournal(ctx, nr.ID, opening); err != nil {
+			if err := tx.openJournal(ctx, nr.Worker, opening); err != nil {
 				return err
 			}
 		}

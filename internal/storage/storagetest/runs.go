@@ -220,6 +220,21 @@ func fenced(t *testing.T, b Backend) {
 	if len(refused) != 1 {
 		t.Errorf("refused %v", refused)
 	}
+	// Tokens alone are fenced too, by each part of the lease.
+	held, err := b.Run(ctx, alice, r.ID)
+	must(t, err)
+	for what, change := range map[string]func(*journal.Group){
+		"another worker": func(g *journal.Group) { g.Owner = worker },
+		"an older epoch": func(g *journal.Group) { g.Chunk.Epoch-- },
+		"another thread": func(g *journal.Group) { g.Chunk.Thread = good.Thread },
+		"no such run":    func(g *journal.Group) { g.Chunk.Run = "nowhere" },
+	} {
+		g := group(held, 1, 1, "late")
+		change(&g)
+		refused, err := b.Append(ctx, []journal.Group{g}, false)
+		must(t, err)
+		wantErr(t, "tokens of "+what, refused[g.Chunk.Run], journal.ErrFenced)
+	}
 	if chunks, err := b.Read(ctx, r.ID, 0, 1000); err != nil || len(chunks) != 0 {
 		t.Errorf("the old worker wrote %d chunks, %v", len(chunks), err)
 	}
