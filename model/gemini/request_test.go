@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -37,18 +36,7 @@ func sent(t testing.TB, o Options, req model.Request) map[string]any {
 	return got
 }
 
-// same compares a value with JSON text.
-func same(t testing.TB, what string, got any, want string) {
-	t.Helper()
-	var w any
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-	if !reflect.DeepEqual(got, w) {
-		b, _ := json.Marshal(got)
-		t.Errorf("%s:\n got %s\nwant %s", what, b, want)
-	}
-}
+var same = providertest.SameJSON
 
 func user(text string) item.Message { return item.UserText("", text) }
 

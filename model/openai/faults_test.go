@@ -1,12 +1,9 @@
 package openai
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
 
 func checkClass(t *testing.T, what string, err error, want model.Class) *model.Error {
@@ -119,39 +117,19 @@ func TestErrorsInsideAGoodAnswer(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatFail(t *testing.T) {
+// What holds of every provider holds of both wires.
+func TestFaults(t *testing.T) {
 	wires(t, func(t *testing.T, responses bool) {
-		t.Run("refused", func(t *testing.T) {
-			srv := httptest.NewServer(nil)
-			o := options(t, srv)
-			srv.Close()
-			checkClass(t, "refused", collect(t, t.Context(), open(responses, o), hello).Err, model.Network)
-		})
-		t.Run("untrusted certificate", func(t *testing.T) {
-			srv := httptest.NewUnstartedServer(http.NotFoundHandler())
-			srv.Config.ErrorLog = log.New(io.Discard, "", 0)
-			srv.StartTLS()
-			defer srv.Close()
-			checkClass(t, "TLS", collect(t, t.Context(), open(responses, options(t, srv)), hello).Err, model.Network)
-		})
-		t.Run("reset in the middle", func(t *testing.T) {
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				w.Header().Set("Content-Type", "text/event-stream")
-				_, _ = io.WriteString(w, firstEvent(responses))
-				w.(http.Flusher).Flush()
-				conn, _, err := w.(http.Hijacker).Hijack()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_ = conn.(*net.TCPConn).SetLinger(0) // close with a reset
-				_ = conn.Close()
-			}))
-			defer srv.Close()
-			a := collect(t, t.Context(), open(responses, options(t, srv)), hello)
-			checkClass(t, "reset", a.Err, model.Network)
-		})
+		subject := providertest.Subject{
+			Begun: firstEvent(responses), Parts: 1, KeyHeader: "Authorization",
+			Open: func(t testing.TB, at providertest.At) model.Model {
+				return open(responses, Options{
+					Model: "m", Provider: "test", Key: Secret(providertest.Canary), BaseURL: at.URL, HTTPClient: at.Client,
+					Headers: at.Headers, FirstTimeout: at.First, IdleTimeout: at.Idle,
+				})
+			},
+		}
+		subject.Faults(t)
 	})
 }
 
@@ -179,61 +157,6 @@ func stalled(t *testing.T, beginning string) (*httptest.Server, <-chan struct{})
 	}))
 	t.Cleanup(srv.Close)
 	return srv, gone
-}
-
-func TestSilenceEndsACall(t *testing.T) {
-	wires(t, func(t *testing.T, responses bool) {
-		for name, tc := range map[string]struct {
-			beginning   string
-			first, idle time.Duration
-			text        string
-		}{
-			"before the header":       {"", 30 * time.Millisecond, time.Hour, ""},
-			"only comments":           {": still here\n\n", 30 * time.Millisecond, time.Hour, ""},
-			"after the first token":   {firstEvent(responses), time.Hour, 30 * time.Millisecond, "hi"},
-			"in the middle of a line": {firstEvent(responses) + "data: {\"cho", time.Hour, 30 * time.Millisecond, "hi"},
-		} {
-			t.Run(name, func(t *testing.T) {
-				srv, gone := stalled(t, tc.beginning)
-				o := options(t, srv)
-				o.FirstTimeout, o.IdleTimeout = tc.first, tc.idle
-				a := collect(t, t.Context(), open(responses, o), hello)
-				checkClass(t, name, a.Err, model.Timeout)
-				if a.text() != tc.text {
-					t.Errorf("got text %q", a.text())
-				}
-				<-gone // the connection was released
-			})
-		}
-	})
-}
-
-func TestCancellingEndsACallWithTheCallersError(t *testing.T) {
-	wires(t, func(t *testing.T, responses bool) {
-		srv, gone := stalled(t, firstEvent(responses))
-		ctx, cancel := context.WithCancelCause(t.Context())
-		defer cancel(nil)
-		why := errors.New("the user left")
-		var last error
-		for _, err := range open(responses, options(t, srv)).Stream(ctx, hello) {
-			last = err
-			cancel(why)
-		}
-		if !errors.Is(last, why) {
-			t.Errorf("got %v", last)
-		}
-		<-gone
-	})
-}
-
-func TestBreakingOutReleasesTheConnection(t *testing.T) {
-	wires(t, func(t *testing.T, responses bool) {
-		srv, gone := stalled(t, firstEvent(responses))
-		for range open(responses, options(t, srv)).Stream(t.Context(), hello) {
-			break
-		}
-		<-gone
-	})
 }
 
 // Once the provider has said that the answer is complete, nothing that happens to the connection changes it.

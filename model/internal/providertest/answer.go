@@ -3,6 +3,7 @@ package providertest
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"github.com/tributary-ai/tributary/item"
@@ -95,5 +96,18 @@ func (a *Answer) block(t testing.TB, n int) {
 	t.Helper()
 	if n == len(a.Texts) {
 		a.Texts = append(a.Texts, "")
+	}
+}
+
+// SameJSON compares a decoded value with JSON text.
+func SameJSON(t testing.TB, what string, got any, want string) {
+	t.Helper()
+	var w any
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if !reflect.DeepEqual(got, w) {
+		b, _ := json.Marshal(got)
+		t.Errorf("%s:\n got %s\nwant %s", what, b, want)
 	}
 }
