@@ -407,3 +407,34 @@ func TestRunEndsOnDamagedThread(t *testing.T) {
 		t.Errorf("the thread: %v", err)
 	}
 }
+
+// Check finds what readers would, without being asked for it by name.
+func TestCheckFindsWhatIsDamaged(t *testing.T) {
+	c := newCollection(t)
+	if found, err := c.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("of a file without damage it says %q, %v", found, err)
+	}
+	for _, d := range []struct{ damage, says string }{
+		{"UPDATE threads SET metadata = '{}'", "threads: the row thread-1"},
+		{"UPDATE runs SET request = '{}'", "runs: the row run-1"},
+		{"UPDATE checkpoints SET step = step + 1", "of thread thread-1"},
+		{"UPDATE blobs SET data = x'22'", "blobs: the row messages version 1 of thread thread-1"},
+		{"UPDATE kept SET outcome = '{}'", "kept: the row task of thread thread-1"},
+		{"UPDATE items SET value = '{}'", "items: the row n.k"},
+		{"UPDATE assistants SET created = 0", "assistants: the row assistant-1"},
+		{"UPDATE assistant_versions SET name = 'other'", "assistant_versions: the row assistant-1 version 1"},
+		{"UPDATE crons SET request = '{}'", "crons: the row cron-1"},
+		{"DELETE FROM checkpoints WHERE id = (SELECT max(id) FROM checkpoints)", "thread thread-1: its latest checkpoint is missing"},
+		{"DELETE FROM checkpoints WHERE id = (SELECT min(id) FROM checkpoints)", "thread thread-1: a checkpoint is missing"},
+		{"DELETE FROM blobs WHERE version = 1", "version 1 of field messages is missing"},
+		{"DELETE FROM blobs WHERE version = 2", "version 2 of field messages is missing"},
+		{"DELETE FROM threads", "run run-1: its thread is missing"},
+	} {
+		c := newCollection(t)
+		c.exec(t, d.damage)
+		found, err := c.Check(t.Context())
+		if err != nil || !strings.Contains(strings.Join(found, "\n"), d.says) {
+			t.Errorf("after %s it says %q, %v; want %s", d.damage, found, err, d.says)
+		}
+	}
+}

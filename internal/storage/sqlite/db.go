@@ -174,8 +174,12 @@ func (db *DB) open(ctx context.Context, path string, opt Options) error {
 	if err != nil {
 		return err
 	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return errors.Join(err, mover.Close())
+	}
 	db.wg.Add(1)
-	go db.moveLog(mover, opt)
+	go db.moveLog(mover, opt, func() { db.writer.lookFor(path, file) })
 	return nil
 }
 
@@ -208,8 +212,8 @@ func nodeName(ctx context.Context, db *sql.DB) (string, error) {
 func (db *DB) Node() string { return db.node }
 
 // moveLog moves the write-ahead log into the file from time to time, beside the writer and not in its way.
-// It belongs to Open and Close.
-func (db *DB) moveLog(conn *sql.DB, opt Options) {
+// It also looks whether the file is still there. It belongs to Open and Close.
+func (db *DB) moveLog(conn *sql.DB, opt Options, look func()) {
 	defer db.wg.Done()
 	defer conn.Close()
 	tick := time.NewTicker(opt.CheckpointEvery)
@@ -218,6 +222,7 @@ func (db *DB) moveLog(conn *sql.DB, opt Options) {
 	for {
 		select {
 		case <-tick.C:
+			look()
 			if n := db.writer.commits.Load(); n != seen {
 				seen = n
 				db.moveOnce(conn, opt.LogBytes/pageBytes)

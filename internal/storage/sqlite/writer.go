@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +21,7 @@ type writer struct {
 	tx   *tx
 
 	commits atomic.Uint64
+	gone    atomic.Bool // the file is no longer where it was; what is written to it now would be lost
 	long    atomic.Bool // the write-ahead log should begin anew
 	sparse  atomic.Bool // the file has more free pages than it should
 	disk    bool        // what PRAGMA synchronous says now
@@ -66,9 +69,12 @@ func (db *DB) write(ctx context.Context, disk bool, do func(ctx context.Context,
 func (w *writer) run(ctx context.Context, disk bool, do func(ctx context.Context, tx *tx) error) error {
 	o := &op{do: do, disk: disk, done: make(chan struct{})}
 	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
-		return errWriterClosed
+	if w.closed || w.gone.Load() {
+		defer w.mu.Unlock()
+		if w.closed {
+			return errWriterClosed
+		}
+		return damaged(errMissing, "put the file back, or stop the program and "+restore, "the database file")
 	}
 	w.queue = append(w.queue, o)
 	w.mu.Unlock()
@@ -77,6 +83,13 @@ func (w *writer) run(ctx context.Context, disk bool, do func(ctx context.Context
 	// guessing whether it was done.
 	<-o.done
 	return classify(o.err)
+}
+
+// lookFor notes whether the file that is open is the one in its place. One that was deleted or replaced can still be written to,
+// and all of that would be lost with the process.
+func (w *writer) lookFor(path string, file os.FileInfo) {
+	now, err := os.Stat(path)
+	w.gone.Store(errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(file, now))
 }
 
 // wake makes the loop look what there is to do.

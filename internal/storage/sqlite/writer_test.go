@@ -148,3 +148,45 @@ func TestDeletedSpaceIsGivenBack(t *testing.T) {
 		t.Errorf("the file is %s, %v", result, err)
 	}
 }
+
+// A file that was deleted can still be written to by whoever has it open, and nobody would find that again.
+func TestDeletedFileIsNotWrittenTo(t *testing.T) {
+	dir := t.TempDir()
+	db, err := Open(t.Context(), dir, Options{CheckpointEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	path := filepath.Join(dir, "tributary.db")
+	file, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := run.Identity{Owner: "x"}
+	create := func(id string) error {
+		db.writer.lookFor(path, file)
+		_, err := db.CreateThread(t.Context(), who, run.Thread{ID: id, CreatedAt: now()})
+		return err
+	}
+	if err := create("before"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("while it is away"); !isDamage(err) {
+		t.Errorf("written to nowhere: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("while another is there"); !isDamage(err) {
+		t.Errorf("written to nowhere: %v", err)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := create("after"); err != nil {
+		t.Errorf("it is back: %v", err)
+	}
+}

@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// mostFindings bounds what is told of one kind of damage.
+const mostFindings = 100
+
+// Check reads the whole file and tells, a line each, all that is damaged: of the file's own structure, of rows that are not as
+// they were written, and of what is missing. It takes about as long as reading the file; the server meanwhile goes on. It
+// is not done at every start, since of a large file that takes longer than starting may: damage is found when it is met.
+func (db *DB) Check(ctx context.Context) (findings []string, err error) {
+	queries := []string{
+		"SELECT 'file: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+		`SELECT 'thread ' || id || ': its latest checkpoint is missing' FROM threads t WHERE head IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread = t.no AND c.ns = '' AND c.id = t.head)`,
+		`SELECT 'thread ' || t.id || ': a checkpoint is missing' FROM checkpoints c JOIN threads t ON t.no = c.thread
+			WHERE c.parent IS NOT NULL AND NOT c.cut AND NOT EXISTS (SELECT 1 FROM checkpoints p WHERE p.thread = c.thread AND p.ns = c.ns AND p.id = c.parent)`,
+		`SELECT DISTINCT 'thread ' || t.id || ': version ' || v.value || ' of field ' || v.key || ' is missing'
+			FROM checkpoints c JOIN threads t ON t.no = c.thread, json_each(c.versions) v
+			WHERE ` + checkpointRows.intact("c") + ` AND NOT EXISTS (
+				SELECT 1 FROM blobs b WHERE b.thread = c.thread AND b.ns = c.ns AND b.field = v.key AND b.version = v.value)`,
+		`SELECT 'thread ' || t.id || ': version ' || b.base || ' of field ' || b.field || ' is missing' FROM blobs b JOIN threads t ON t.no = b.thread
+			WHERE b.base <> 0 AND NOT EXISTS (
+				SELECT 1 FROM blobs o WHERE o.thread = b.thread AND o.ns = b.ns AND o.field = b.field AND o.version = b.base)`,
+		`SELECT 'run ' || id || ': its thread is missing' FROM runs r WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.no = r.thread AND t.id = r.thread_id)`,
+	}
+	for _, rows := range sealedTables {
+		queries = append(queries, "SELECT '"+rows.table+": the row "+rowName[rows.table]+" is not as it was written' FROM "+rows.table+
+			" WHERE NOT ("+rows.intact(rows.table)+")")
+	}
+	for _, q := range queries {
+		found, err := db.findings(ctx, q)
+		if err != nil {
+			// What cannot be read at all is a finding too, and no reason not to look at the rest.
+			if ctx.Err() != nil {
+				return findings, context.Cause(ctx)
+			}
+			found = append(found, "file: "+strings.ReplaceAll(err.Error(), "\n", " "))
+		}
+		findings = append(findings, found...)
+	}
+	return findings, nil
+}
+
+func (db *DB) findings(ctx context.Context, query string) ([]string, error) {
+	rows, err := db.read.QueryContext(ctx, fmt.Sprintf("%s LIMIT %d", query, mostFindings))
+	var out []string
+	_, err = collect(rows, err, func(row scanner) (struct{}, error) {
+		var line string
+		err := row.Scan(&line)
+		if err == nil {
+			out = append(out, line)
+		}
+		return struct{}{}, err
+	})
+	return out, err // with what was found before the error
+}
+
+// rowName is SQL, within a text, that names a row of a table.
+var rowName = map[string]string{
+	"threads": "' || id || '", "runs": "' || id || '", "assistants": "' || id || '", "crons": "' || id || '",
+	"assistant_versions": "' || id || ' version ' || version || '",
+	"items":              "' || replace(ns, char(31), '.') || key || '",
+	"checkpoints":        "' || lower(hex(id)) || ' of thread ' || coalesce((SELECT t.id FROM threads t WHERE t.no = thread), '?') || '",
+	"blobs":              "' || field || ' version ' || version || ' of thread ' || coalesce((SELECT t.id FROM threads t WHERE t.no = thread), '?') || '",
+	"kept":               "' || task || ' of thread ' || coalesce((SELECT t.id FROM threads t WHERE t.no = thread), '?') || '",
+}
