@@ -56,7 +56,7 @@ func (c serveCmd) Run(e *env) error {
 		return err
 	}
 	// Listening first: a taken port must be found out before anything is touched.
-	listener, err := net.Listen("tcp", config.Addr)
+	listener, err := server.Listen(e.ctx, config.Addr)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", config.Addr, err)
 	}

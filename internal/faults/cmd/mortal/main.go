@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"os"
@@ -36,6 +35,7 @@ func serve() error {
 	data := flag.String("data", "", "data folder")
 	provider := flag.String("provider", "", "address of the provider")
 	disk := flag.Bool("disk", false, "every token survives the loss of power")
+	addr := flag.String("addr", "127.0.0.1:0", "address to listen on")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -59,7 +59,7 @@ func serve() error {
 	if err != nil {
 		return errors.Join(err, rt.Close(ctx))
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := server.Listen(ctx, *addr)
 	if err != nil {
 		return errors.Join(err, rt.Close(ctx))
 	}
