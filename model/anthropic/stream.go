@@ -34,10 +34,9 @@ type block struct {
 	sign   string
 	cites  []citation
 
-	// Of other kinds: the block as it began, its input as it was streamed, and whether anything was streamed that
+	// Of other kinds: the block as it began and is kept, its input as it was streamed, and whether anything was streamed that
 	// we cannot put into it.
-	raw     []byte
-	typ     string
+	raw     []byte // marked
 	partial []byte
 	content []byte
 	lost    bool
@@ -177,7 +176,9 @@ func (d *decoder) start(f *frame) {
 		d.out = append(d.out, model.ToolCall{Index: b.number, ID: s.ID, Name: s.Name, Signature: caller(s.Caller)})
 	default:
 		b := d.begin(f.Index, other)
-		b.raw, b.typ = bytes.Clone(f.Block), s.Type
+		if s.Type != "" {
+			b.raw = kept.Put(f.Block, "", kept.Mark{Provider: d.fault.Provider})
+		}
 	}
 }
 
@@ -275,17 +276,17 @@ func (d *decoder) end(b block) {
 		}
 		d.out = append(d.out, model.ToolCall{Index: b.number, Arguments: string(input)})
 	case other:
-		if raw, ok := b.whole(); ok {
-			d.keep(raw, "")
+		if b.whole() {
+			d.out = append(d.out, model.Opaque{Raw: b.raw})
 		}
 	}
 }
 
-// whole puts a block of the provider's own together again. It is not ok if part of it is missing: half a block would
+// whole puts a block of the provider's own together again. It reports false if part of it is missing: half a block would
 // be refused on the next turn.
-func (b *block) whole() ([]byte, bool) {
-	if b.lost || b.typ == "" {
-		return nil, false
+func (b *block) whole() bool {
+	if b.lost || b.raw == nil {
+		return false
 	}
 	set := func(name string, value []byte) bool {
 		var fields map[string]json.RawMessage
@@ -300,7 +301,7 @@ func (b *block) whole() ([]byte, bool) {
 		b.raw = whole
 		return err == nil
 	}
-	return b.raw, set("input", b.partial) && set("content", b.content)
+	return set("input", b.partial) && set("content", b.content)
 }
 
 // count takes what the provider says of the cost so far. Its numbers are totals, and one that is left out, or given as

@@ -271,22 +271,15 @@ func (m *Model) read(ctx context.Context, body io.Reader, watch *eventstream.Wat
 	for {
 		chunk, err := next()
 		if err != nil {
-			failure := fault.Err(ctx, err)
-			var named *model.Error
-			switch {
-			case !errors.As(failure, &named): // the caller went away
+			if failure := m.ended(ctx, err, src.ended, d.stop != "", fault); failure != nil {
 				return failure
-			case d.stop != "": // the model is done; how the connection ends no longer matters
-				for _, p := range d.finish() {
-					if !yield(p, nil) {
-						return nil
-					}
-				}
-				return nil
-			case src.ended && named.Class != model.Broken:
-				return fault.Incomplete()
 			}
-			return failure
+			for _, p := range d.finish() {
+				if !yield(p, nil) {
+					return nil
+				}
+			}
+			return nil
 		}
 		watch.Event()
 		parts, err := d.decode(chunk)
@@ -299,4 +292,23 @@ func (m *Model) read(ctx context.Context, body io.Reader, watch *eventstream.Wat
 			return err
 		}
 	}
+}
+
+// ended says why an answer ends: nil if it is complete. clean says that the body ended as it should, done that the model
+// has said that it is done.
+func (m *Model) ended(ctx context.Context, err error, clean, done bool, fault eventstream.Fault) error {
+	if done && ctx.Err() == nil {
+		return nil // how the connection ends no longer matters
+	}
+	failure := fault.Err(ctx, err)
+	var named *model.Error
+	switch {
+	case !errors.As(failure, &named): // the caller went away
+		return failure
+	case done:
+		return nil
+	case clean && named.Class != model.Broken:
+		return fault.Incomplete()
+	}
+	return failure
 }

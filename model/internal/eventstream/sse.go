@@ -25,21 +25,21 @@ func NewReader(r io.Reader) *Reader { return &Reader{in: window{src: r}} }
 // Next returns the next event that has data. Comments, and events that only have a name, are skipped.
 func (r *Reader) Next() (Event, error) {
 	var name string
-	lines := 0 // of data
-	r.data = r.data[:0]
+	lines, size := 0, 0 // of data; nearly always there is one line, and it stays where it is
+	r.in.held = 0
 	for {
 		line, err := r.in.line()
 		if err != nil {
-			if err == io.EOF && len(r.data) > 0 {
-				return Event{name, r.data}, nil
+			if err == io.EOF && size > 0 {
+				return Event{name, r.event(lines, size)}, nil
 			}
 			return Event{}, err
 		}
 		if len(line) == 0 {
-			if len(r.data) > 0 {
-				return Event{name, r.data}, nil
+			if size > 0 {
+				return Event{name, r.event(lines, size)}, nil
 			}
-			name, lines = "", 0
+			name, lines, r.in.held = "", 0, 0
 			continue
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
@@ -48,19 +48,33 @@ func (r *Reader) Next() (Event, error) {
 		}
 		switch string(field) { // a comment has an empty field name
 		case "data":
-			if len(r.data)+len(value) >= MaxSize {
+			if size+len(value) >= MaxSize {
 				r.in.err, r.in.hi = ErrTooLarge, r.in.lo
 				return Event{}, ErrTooLarge
 			}
-			if lines > 0 {
-				r.data = append(r.data, '\n')
+			switch lines++; lines {
+			case 1:
+				// The value is not at the very beginning: the field's name stands before it.
+				r.in.held, size = r.in.last+len(line)-len(value), len(value)
+				continue
+			case 2:
+				r.data = append(r.data[:0], r.in.buf[r.in.held:r.in.held+size]...)
+				r.in.held = 0
 			}
-			r.data = append(r.data, value...)
-			lines++
+			r.data = append(append(r.data, '\n'), value...)
+			size = len(r.data)
 		case "event":
 			name = r.intern(value)
 		}
 	}
+}
+
+// event is the data of an event that has come whole.
+func (r *Reader) event(lines, size int) []byte {
+	if lines == 1 {
+		return r.in.buf[r.in.held : r.in.held+size]
+	}
+	return r.data
 }
 
 // maxNames bounds what a hostile server can make us remember.

@@ -13,6 +13,9 @@ type window struct {
 	err    error // of the source; what is in the window comes first
 	skipLF bool  // the last line ended in CR, and an LF after it belongs to it
 	begun  bool  // a byte-order mark can no longer come
+
+	last int // where the line that was returned last begins
+	held int // what begins here is still needed though it is consumed; 0 for nothing
 }
 
 // A chunk of a chat completion is some 300 bytes, an event of the Responses wire up to some thousands.
@@ -23,9 +26,16 @@ func (w *window) fill() bool {
 	if w.err != nil {
 		return false
 	}
-	if w.lo > 0 {
-		copy(w.buf, w.buf[w.lo:w.hi])
-		w.lo, w.hi = 0, w.hi-w.lo
+	from := w.lo
+	if w.held > 0 {
+		from = w.held - 1 // so that it is not at 0 afterwards, which would be nothing
+	}
+	if from > 0 {
+		copy(w.buf, w.buf[from:w.hi])
+		w.lo, w.hi = w.lo-from, w.hi-from
+		if w.held > 0 {
+			w.held = 1
+		}
 	}
 	if w.hi > MaxSize {
 		w.err = ErrTooLarge
@@ -67,6 +77,7 @@ func (w *window) line() ([]byte, error) {
 				return nil, w.err
 			}
 			line := w.buf[w.lo:end]
+			w.last = w.lo
 			w.skipLF = w.buf[end] == '\r'
 			w.lo = end + 1
 			return line, nil
@@ -77,7 +88,7 @@ func (w *window) line() ([]byte, error) {
 		}
 		if w.err == io.EOF && w.lo < w.hi {
 			line := w.buf[w.lo:w.hi]
-			w.lo = w.hi
+			w.last, w.lo = w.lo, w.hi
 			return line, nil
 		}
 		return nil, w.err
