@@ -1,6 +1,8 @@
 # What a developer runs. `make test` is what CI runs; it needs Go and does the rest of its set-up itself.
 
 BENCH ?= -write docs/benchmarks.md
+FOR ?= 2h
+SEEDS ?= 20
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 
 .PHONY: soak build test lint fuzz bench docs clean
@@ -20,8 +22,8 @@ fuzz: ## every fuzz target for a while: make fuzz FUZZ_SECONDS=600
 bench: ## measure everything and write docs/benchmarks.md, about 10 minutes; make bench BENCH='-quick -only http' looks at a part
 	go run ./internal/bench $(BENCH)
 
-soak: ## faults that take minutes, need root, or both: make soak SOAK=Mix FAULTS_SOAK_FOR=2h
-	FAULTS_SOAK=1 go test ./internal/faults -run 'TestSoak$(SOAK)' -v -count 1 -timeout 6h
+soak: ## faults that take minutes, need root, or both, four hours together; make soak SOAK=Mix FOR=10m, or SOAK=Seeds SEEDS=5
+	FAULTS_SOAK=1 go test ./internal/faults -run 'TestSoak$(SOAK)' -v -count 1 -timeout 8h -for $(FOR) -seeds $(SEEDS)
 
 docs: ## regenerate what is generated: docs/events.md
 	go test ./internal/eventdoc -run TestEventsPageIsCurrent -update

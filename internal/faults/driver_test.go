@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ type world struct {
 	host     *host
 
 	drives uint64 // how many loads there were
+	begun  atomic.Int64
+	ended  atomic.Int64
 	// lenient lets the server answer a request to create with any 5xx: its disk is being taken away.
 	lenient bool
 }
@@ -170,6 +173,8 @@ func (w *world) follow(ctx context.Context, i int, l load, rng *rand.Rand) evide
 	if e.err != nil {
 		return e
 	}
+	w.begun.Add(1)
+	defer w.ended.Add(1)
 	var wg sync.WaitGroup
 	wires := l.wires(i)
 	readings := make([]faults.Reading, len(wires))

@@ -9,36 +9,78 @@ import (
 	"github.com/tributary-ai/tributary/internal/faults"
 )
 
-// silence is the longest time for which a reader got nothing, less the time in which there was no server.
-func (h *host) silence(all []evidence) (longest time.Duration, where string) {
+// spans are durations, in order.
+type spans []time.Duration
+
+func (s spans) at(share float64) time.Duration {
+	if len(s) == 0 {
+		return 0
+	}
+	return s[int(share*float64(len(s)-1))].Round(time.Millisecond)
+}
+
+func (s spans) most() time.Duration { return s.at(1) }
+
+func (s spans) String() string {
+	return fmt.Sprintf("%v at the median, %v at most", s.at(0.5), s.most())
+}
+
+// revival is how a server came back after it was killed.
+type revival struct {
+	starts  spans  // from the new process to its listening
+	takenUp spans  // from its listening to the first event of a run that it took up
+	silence spans  // for each reader the longest time without an event, less the time in which there was no server
+	where   string // the longest of all
+}
+
+func (r revival) String() string {
+	return fmt.Sprintf("back up within %v; runs taken up within %v; silence of a reader beside down time %v, %v for 99 of 100; the longest: %s",
+		r.starts, r.takenUp, r.silence, r.silence.at(0.99), r.where)
+}
+
+// revival measures what the evidence tells.
+func (h *host) revival(all []evidence) (r revival) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for _, d := range h.downs {
+		r.starts = append(r.starts, d.up)
+	}
+	r.takenUp = h.takenUp(all)
+	var longest time.Duration
 	for _, e := range all {
-		for _, r := range e.Readings {
-			for i := 1; i < len(r.Frames); i++ {
-				from, to := r.Frames[i-1].At, r.Frames[i].At
-				gap := to.Sub(from)
-				for _, d := range h.downs {
-					if a, b := later(from, d.from), earlier(to, d.to); b.After(a) {
-						gap -= b.Sub(a)
-					}
-				}
+		for _, rd := range e.Readings[:len(e.Readings)/2] { // those that were there, and not those that came late
+			quiet := time.Duration(0)
+			for i := 1; i < len(rd.Frames); i++ {
+				from, to := rd.Frames[i-1].At, rd.Frames[i].At
+				gap := to.Sub(from) - h.downBetween(from, to)
+				quiet = max(quiet, gap)
 				if gap > longest {
 					longest = gap
-					where = fmt.Sprintf("%s of run %s, %s between %s %.60s and %s %.60s, at %s", r.Who, e.Run, e.Order.Key,
-						r.Frames[i-1].ID, r.Frames[i-1].Data, r.Frames[i].ID, r.Frames[i].Data, from.Format("05.000"))
+					r.where = fmt.Sprintf("%s of run %s, %s between %s %.60s and %s %.60s, at %s", rd.Who, e.Run, e.Order.Key,
+						rd.Frames[i-1].ID, rd.Frames[i-1].Data, rd.Frames[i].ID, rd.Frames[i].Data, from.Format("05.000"))
 				}
 			}
+			r.silence = append(r.silence, quiet)
 		}
 	}
-	return longest, where
+	slices.Sort(r.starts)
+	slices.Sort(r.silence)
+	return r
+}
+
+// downBetween is how long there was no server. The caller holds h.mu.
+func (h *host) downBetween(from, to time.Time) (sum time.Duration) {
+	for _, d := range h.downs {
+		if a, b := later(from, d.from), earlier(to, d.to); b.After(a) {
+			sum += b.Sub(a)
+		}
+	}
+	return sum
 }
 
 // takenUp tells how long after a restart runs went on: the times from the server listening to the first event of the attempt, in
-// order.
-func (h *host) takenUp(all []evidence) (times []time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// order. The caller holds h.mu.
+func (h *host) takenUp(all []evidence) (times spans) {
 	for i := range all {
 		for _, r := range all[i].Readings[:len(all[i].Readings)/2] { // those that were there
 			if r.Dialect != faults.LangGraph {
@@ -75,17 +117,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// slowestStart is how long the slowest of the restarts took.
-func (h *host) slowestStart() (longest time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, d := range h.downs {
-		longest = max(longest, d.up)
-	}
-	return longest
-}
-
-// flat makes sure that a server that has nothing to do holds no more than it did before.
+// flat makes sure that a server that has nothing to do holds no more than it did before. What it holds outside of Go's heap are the pages that
+// SQLite keeps for each connection, which fill up once and are bounded.
 func (w *world) flat(ctx context.Context, before holding) {
 	w.t.Helper()
 	w.host.client.CloseIdleConnections()
@@ -95,7 +128,7 @@ func (w *world) flat(ctx context.Context, before holding) {
 		if now, err = w.host.holding(ctx); err != nil {
 			w.t.Fatal(err)
 		}
-		if now.goroutines <= before.goroutines+8 && now.files <= before.files+8 && now.heap <= before.heap+48<<20 {
+		if now.goroutines <= before.goroutines+8 && now.files <= before.files+8 && now.heap <= before.heap+48<<20 && now.rss <= before.rss+64<<20 {
 			w.t.Logf("before: %v; after: %v", before, now)
 			return
 		}

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +29,9 @@ var binaries = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := look(root); err != nil {
+		return "", err
+	}
 	dir := filepath.Join(root, "bin", "faults")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -39,6 +44,17 @@ var binaries = sync.OnceValues(func() (string, error) {
 	}
 	return dir, nil
 })
+
+// look looks at every folder of the module. The go command remembers a test's result until something changes that the test has looked at,
+// and does not know that these tests run programs which they have not imported.
+func look(root string) error {
+	return filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && slices.Contains([]string{".git", ".tools", "bin", "node_modules", "testdata"}, d.Name()) {
+			return fs.SkipDir
+		}
+		return err
+	})
+}
 
 // program is a server that can be started again and again on the same data.
 type program struct {

@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -163,14 +164,14 @@ func TestSoakTerminated(t *testing.T) {
 	quiet := make(chan struct{})
 	go func() {
 		defer close(quiet)
-		for range 8 {
+		for i := range 8 {
 			w.busy(ctx)
 			wait(ctx, 300*time.Millisecond+time.Duration(rng.IntN(900))*time.Millisecond)
 			began := time.Now()
 			if err := w.host.stop(15 * time.Second); err != nil {
 				t.Errorf("terminated: %v", err)
 			}
-			t.Logf("ended within %v", time.Since(began).Round(time.Millisecond))
+			t.Logf("time %d: ended within %v", i+1, time.Since(began).Round(time.Millisecond))
 			if err := w.host.start(); err != nil {
 				t.Errorf("restart: %v", err)
 				return
@@ -184,40 +185,57 @@ func TestSoakTerminated(t *testing.T) {
 		},
 	}, quiet)
 	w.judge(ctx, all)
-	silence, where := w.host.silence(all)
-	t.Logf("longest silence beside down time %v: %s", silence, where)
+	t.Log(w.host.revival(all))
 	w.flat(ctx, before)
+}
+
+// hold holds a server that was killed to the bars.
+func (r revival) hold(t *testing.T) {
+	t.Helper()
+	if up := r.starts.most(); up > upWithin {
+		t.Errorf("back up only %v after a restart; the bar is %v", up, upWithin)
+	}
+	if quiet := r.silence.most(); quiet > quietAtMost {
+		t.Errorf("a reader heard nothing for %v beside the time without a server; the bar is %v: %s", quiet, quietAtMost, r.where)
+	}
 }
 
 // TestSoakThousand is TestKilledServer with a thousand runs.
 func TestSoakThousand(t *testing.T) {
 	soak(t)
-	killed(t, 1000, 3)
+	w := newWorld(t)
+	w.tell(10 * time.Second)
+	killed(t, w, 1000, 3).hold(t)
 }
 
-// TestSoakMix lets everything happen at once for as long as FAULTS_SOAK_FOR says, ten minutes by default: kills, pauses, readers that leave,
-// providers that fail. Afterwards the server must hold no more than before.
+// TestSoakSeeds is TestKilledServer with as many seeds as -seeds says, one after the other.
+func TestSoakSeeds(t *testing.T) {
+	soak(t)
+	for i := range *seeds {
+		ok := t.Run(fmt.Sprint(i+1), func(t *testing.T) { killed(t, newWorld(t), 200, 5).hold(t) })
+		t.Logf("%d of %d seeds: %s", i+1, *seeds, map[bool]string{true: "held", false: "broken"}[ok])
+	}
+}
+
+var (
+	seeds    = flag.Int("seeds", 20, "how many seeds TestSoakSeeds tries")
+	mixedFor = flag.Duration("for", 2*time.Hour, "how long TestSoakMix goes on")
+)
+
+// TestSoakMix lets everything happen at once for as long as -for says: kills, pauses, readers that leave, providers that fail. Afterwards the
+// server must hold no more than before.
 func TestSoakMix(t *testing.T) {
 	soak(t)
-	long := 10 * time.Minute
-	if s := os.Getenv("FAULTS_SOAK_FOR"); s != "" {
-		var err error
-		if long, err = time.ParseDuration(s); err != nil {
-			t.Fatalf("FAULTS_SOAK_FOR: %v", err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), long+5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), *mixedFor+10*time.Minute)
 	defer cancel()
 	w := newWorld(t)
+	w.tell(time.Minute)
 	before := w.warm(ctx)
 	rng := rand.New(rand.NewPCG(w.seed, 3))
 	kinds := []faults.Fault{{Kind: faults.Reset, After: 9}, {Kind: faults.Cut, After: 5}, {Kind: faults.Garbage, After: 7}, {Kind: faults.Status, Code: 500}}
-	runs := 0
-	for round, until := 0, time.Now().Add(long); time.Now().Before(until) && !t.Failed(); round++ {
-		n := 50 + rng.IntN(150)
-		runs += n
+	for round, until := 0, time.Now().Add(*mixedFor); time.Now().Before(until) && !t.Failed(); round++ {
 		l := load{
-			runs: n, spread: 2 * time.Second, leave: 0.01 * float64(rng.IntN(5)), wires: mixedWires,
+			runs: 50 + rng.IntN(150), spread: 2 * time.Second, leave: 0.01 * float64(rng.IntN(5)), wires: mixedWires,
 			order: func(i int, key string) faults.Order {
 				o := faults.Order{Key: fmt.Sprintf("r%d%s", round, key), Words: 20 + i%60, GapMS: 10 + i%40, Effect: i%3 > 0}
 				if i%7 == 0 {
@@ -229,6 +247,37 @@ func TestSoakMix(t *testing.T) {
 		w.seed = rng.Uint64()
 		w.judge(ctx, w.drive(ctx, l, w.disturb(ctx, rng.IntN(4), 300*time.Millisecond, 2*time.Second)))
 	}
-	t.Logf("%d runs", runs)
+	t.Log(w.progress())
 	w.flat(ctx, before)
+}
+
+// tell logs now and then how far a world is, until the test ends.
+func (w *world) tell(every time.Duration) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for tick := time.Tick(every); ; {
+			select {
+			case <-tick:
+				w.t.Log(w.progress())
+			case <-stop:
+				return
+			}
+		}
+	}()
+	w.t.Cleanup(func() { close(stop); <-stopped })
+}
+
+// progress says how far a world is.
+func (w *world) progress() string {
+	w.host.mu.Lock()
+	kills := len(w.host.downs)
+	w.host.mu.Unlock()
+	s := fmt.Sprintf("%d runs begun, %d read to their end, %d restarts", w.begun.Load(), w.ended.Load(), kills)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if u, err := w.host.holding(ctx); err == nil {
+		s += fmt.Sprintf("; the server holds %v", u)
+	}
+	return s
 }

@@ -148,7 +148,9 @@ func TestSoakIdleReaders(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after %d connections: %v", len(conns), err)
 		}
-		conns = append(conns, conn)
+		if conns = append(conns, conn); len(conns)%2500 == 0 {
+			t.Logf("%d are connected", len(conns))
+		}
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
