@@ -29,7 +29,7 @@ type archive struct {
 // paths are what is asked about a run beside its streams.
 func paths(e *evidence) []string {
 	t := "/threads/" + e.thread
-	return []string{t + "/state", t + "/history", t + "/runs/" + e.Run + "/join", "/tasks/" + e.Run, "/tasks/" + e.Run + "/model-view"}
+	return []string{t, t + "/runs", t + "/state", t + "/history", t + "/runs/" + e.Run + "/join", "/tasks/" + e.Run, "/tasks/" + e.Run + "/model-view"}
 }
 
 // newArchive runs a few runs, notes all that is said of them, and stops the server.

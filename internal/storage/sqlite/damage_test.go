@@ -264,6 +264,7 @@ func TestMissingRowIsTold(t *testing.T) {
 		{"an earlier piece of a value", "DELETE FROM blobs WHERE version = 1", "Load"},
 		{"the run that made a checkpoint", "DELETE FROM runs", "Load"},
 		{"the thread of a run", "DELETE FROM threads", "Run"},
+		{"a run of a thread", "DELETE FROM runs", "ThreadRuns"},
 	} {
 		all := newCollection(t)
 		all.exec(t, c.delete)

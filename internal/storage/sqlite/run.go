@@ -164,6 +164,14 @@ func (db *DB) ThreadRuns(ctx context.Context, who run.Identity, thread string, s
 	if _, err := db.Thread(ctx, who, thread); err != nil {
 		return nil, err
 	}
+	var noted, there int // the list is found by an index, which may have lost some
+	err := db.reads.row(ctx, "SELECT runs, (SELECT count(*) FROM runs r WHERE r.thread = t.no) FROM threads t WHERE id = ?", thread).Scan(&noted, &there)
+	if err != nil {
+		return nil, found(err, "thread", thread)
+	}
+	if noted != there {
+		return nil, damaged(fmt.Errorf("%d of %d can be found", there, noted), restore+", or delete the thread", "the list of the runs of thread %q", thread)
+	}
 	var c conditions
 	c.add("thread = (SELECT no FROM threads WHERE id = ? AND owner = ?)", thread, who.Owner)
 	if status != "" {
@@ -270,7 +278,7 @@ func (t *tx) removeRun(ctx context.Context, l leased, blobs string) error {
 			return err
 		}
 	}
-	return t.change(ctx, refindHead, l.threadNo)
+	return t.change(ctx, withoutRun, l.threadNo)
 }
 
 // RequestCancel notes the wish; the first one wins.

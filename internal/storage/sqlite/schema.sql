@@ -17,6 +17,7 @@ CREATE TABLE threads (
   state_at INTEGER NOT NULL DEFAULT 0,
   expires  INTEGER NOT NULL DEFAULT 0,
   head     BLOB, -- the id of the latest checkpoint, by which its loss is found
+  runs     INTEGER NOT NULL DEFAULT 0, -- how many there are, by which a loss is found
   sum      INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX threads_by_owner ON threads (owner, created);

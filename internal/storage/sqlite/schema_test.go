@@ -90,6 +90,9 @@ func findAll(ctx context.Context, t *testing.T, db *DB) {
 	if err != nil || string(r.Request.Input) != `{"words":"of a user"}` || r.Usage.InputTokens != 7 {
 		t.Errorf("the run is %+v, %v", r, err)
 	}
+	if runs, err := db.ThreadRuns(ctx, who, "thread-1", "", 10, 0); err != nil || len(runs) != 1 {
+		t.Errorf("the thread has %d runs, %v", len(runs), err)
+	}
 	snaps, err := db.List(ctx, "thread-1", "", "", 10)
 	if err != nil || len(snaps) != 2 {
 		t.Fatalf("there are %d checkpoints, %v", len(snaps), err)
@@ -133,7 +136,7 @@ func findAll(ctx context.Context, t *testing.T, db *DB) {
 		t.Fatal(err)
 	}
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
-		return tx.change(ctx, threadRows.update("no = ?1", "metadata", "?2"), 1, `{"graph_id":"g"}`)
+		return tx.change(ctx, threadRows.update("no = ?1", "metadata", "?2", "runs", "1"), 1, `{"graph_id":"g"}`)
 	})
 	if err != nil {
 		t.Fatal(err)

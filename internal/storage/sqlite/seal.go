@@ -56,7 +56,7 @@ type sealed struct {
 func sealedTable(table, columns string) sealed { return sealed{table, strings.Fields(columns)} }
 
 var (
-	threadRows     = sealedTable("threads", "id owner status metadata config error created updated state_at head expires")
+	threadRows     = sealedTable("threads", "id owner status metadata config error created updated state_at head runs expires")
 	runRows        = sealedTable("runs", "id thread thread_id owner assistant status request created updated started ended not_before attempt error usage")
 	checkpointRows = sealedTable("checkpoints", "thread ns id parent cut run step source at versions next joins metadata done")
 	blobRows       = sealedTable("blobs", "thread ns field version base run data")

@@ -20,12 +20,14 @@ var (
 	patchThread  = threadRows.update("id = ?1", "metadata", "?2", "updated", "?3", "expires", "?4")
 	// In one statement with the run that makes the thread busy.
 	occupyThread = threadRows.update("no = ?1", "status", "'busy'", "updated", "?2", "config", "?3",
-		"metadata", "json_set(metadata, '$.graph_id', ?4, '$.assistant_id', ?5)")
+		"metadata", "json_set(metadata, '$.graph_id', ?4, '$.assistant_id', ?5)", "runs", "runs + 1")
 	settleThread = threadRows.update("no = ?1", "status", "?2", "error", "?3", "updated", "?4")
 	expireThread = threadRows.update("no = ?1", "expires", "?2")
 	advanceState = threadRows.update("no = ?1", "state_at", "?2")
 	advanceHead  = threadRows.update("no = ?1", "state_at", "?2", "head", "max(coalesce(head, x''), ?3)")
-	refindHead   = threadRows.update("no = ?1", "head", "(SELECT max(c.id) FROM checkpoints c WHERE c.thread = ?1 AND c.ns = '')")
+	findHead     = "(SELECT max(c.id) FROM checkpoints c WHERE c.thread = ?1 AND c.ns = '')"
+	refindHead   = threadRows.update("no = ?1", "head", findHead)
+	withoutRun   = threadRows.update("no = ?1", "head", findHead, "runs", "runs - 1")
 )
 
 func scanThread(row scanner) (run.Thread, error) {
@@ -69,7 +71,7 @@ func (t *tx) createThread(ctx context.Context, who run.Identity, th run.Thread) 
 		th.UpdatedAt = th.CreatedAt
 	}
 	n, err := t.execCount(ctx, insertThread, th.ID, th.Owner, string(th.Status), string(th.Metadata), string(th.Config), nil,
-		micros(th.CreatedAt), micros(th.UpdatedAt), 0, nil, micros(th.ExpiresAt))
+		micros(th.CreatedAt), micros(th.UpdatedAt), 0, nil, 0, micros(th.ExpiresAt))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("thread %q: %w", th.ID, run.ErrExists)
 	}

@@ -25,6 +25,7 @@ CREATE INDEX crons_by_owner ON crons (owner, created);
 CREATE INDEX IF NOT EXISTS crons_due ON crons (next) WHERE enabled AND next > 0;
 
 ALTER TABLE threads ADD COLUMN head BLOB;
+ALTER TABLE threads ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE threads ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE checkpoints ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;
@@ -36,11 +37,12 @@ ALTER TABLE assistant_versions ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE items ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE crons ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 
-UPDATE threads SET head = (SELECT max(id) FROM checkpoints WHERE thread = threads.no AND ns = '');
+UPDATE threads SET head = (SELECT max(id) FROM checkpoints WHERE thread = threads.no AND ns = ''),
+  runs = (SELECT count(*) FROM runs WHERE thread = threads.no);
 UPDATE checkpoints SET cut = 1 WHERE parent IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM checkpoints p WHERE p.thread = checkpoints.thread AND p.ns = checkpoints.ns AND p.id = checkpoints.parent);
 
-UPDATE threads SET sum = row_sum(id, owner, status, metadata, config, error, created, updated, state_at, head, expires);
+UPDATE threads SET sum = row_sum(id, owner, status, metadata, config, error, created, updated, state_at, head, runs, expires);
 UPDATE runs SET sum = row_sum(id, thread, thread_id, owner, assistant, status, request, created, updated, started, ended, not_before, attempt, error, usage);
 UPDATE checkpoints SET sum = row_sum(thread, ns, id, parent, cut, run, step, source, at, versions, next, joins, metadata, done);
 UPDATE blobs SET sum = row_sum(thread, ns, field, version, base, run, data);
