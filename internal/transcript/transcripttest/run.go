@@ -133,8 +133,12 @@ func (s script) journal(run string) Journal {
 			e.Usage = sum[""]
 			st.ev = e
 		}
+		ns := ""
+		if st.task != "" { // a sub-agent is a graph of its own
+			ns = "tools:" + st.task
+		}
 		out[i] = event.Envelope{
-			Seq: uint64(i + 1), Epoch: 1, Run: run, Thread: "thread_1", Task: st.task, Node: "agent", Step: 1,
+			Seq: uint64(i + 1), Epoch: 1, Run: run, Thread: "thread_1", Task: st.task, NS: ns, Node: "agent", Step: 1,
 			At: start.Add(time.Duration(i) * time.Millisecond), Event: st.ev,
 		}
 	}
