@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
 	"github.com/tributary-ai/tributary/internal/server/stream"
@@ -95,16 +96,22 @@ func New(opt Options) (*Server, error) {
 
 // mount is the table of contents; each dialect adds its own routes.
 func (s *Server) mount() {
+	s.routes.Section("server", "Open to everybody")
 	s.routes.Open("GET /ok", func(w http.ResponseWriter, _ *http.Request) error {
 		return edge.Answer(w, http.StatusOK, map[string]bool{"ok": true})
-	})
-	s.routes.Open("GET /info", s.info)
+	}, edge.Doc{Summary: "Whether it lives", Answer: jsonvalue.Object{{"ok", true}}})
+	s.routes.Open("GET /info", s.info, edge.Doc{Summary: "What it is, and how busy", Answer: jsonvalue.Object{
+		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0},
+	}})
 	openapi.Mount(s.routes, s.opt.Version)
 
 	feeds := feed.New(s.opt.Journal)
 	terms := &stream.Terms{
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
+	tasks.New(tasks.Options{
+		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: terms,
+	}).Mount(s.routes)
 	lg := langgraph.Options{
 		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: terms,
 		Webhooks: s.opt.Webhooks, Ordinal: s.opt.LikeJS,
@@ -113,9 +120,6 @@ func (s *Server) mount() {
 		lg.Kick = s.opt.Scheduler.Kick
 	}
 	langgraph.Mount(s.routes, lg)
-	tasks.New(tasks.Options{
-		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: terms,
-	}).Mount(s.routes)
 }
 
 func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {

@@ -76,7 +76,7 @@ func damageOf(err error) (msg string, ok bool) {
 type Problem struct {
 	Error  string `json:"error"`
 	Detail string `json:"detail"` // what LangGraph's clients show
-	Field  string `json:"field,omitempty"`
+	Field  string `json:"field,omitempty" doc:"the member, parameter or header that is wrong"`
 }
 
 // Answer writes a JSON body. What cannot be written as JSON is an error, and nothing has been written.

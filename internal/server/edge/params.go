@@ -43,8 +43,8 @@ func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Page reads limit and offset.
 type Page struct {
-	Limit  *int `json:"limit"`
-	Offset int  `json:"offset"`
+	Limit  *int `json:"limit" doc:"how many at most, up to 1000"`
+	Offset int  `json:"offset" doc:"how many to leave out"`
 }
 
 // Bounds checks them.
@@ -168,6 +168,12 @@ func Selection(names []string, of ...string) error {
 
 // Words reads a string or a list of strings, as stream_mode and interrupt_before are written.
 type Words []string
+
+// Shape says that it has two forms.
+func (Words) Shape() jsonvalue.Object {
+	text := jsonvalue.Object{{"type", "string"}}
+	return jsonvalue.Object{{"oneOf", jsonvalue.List{text, jsonvalue.Object{{"type", "array"}, {"items", text}}}}}
+}
 
 // UnmarshalJSON reads either form.
 func (w *Words) UnmarshalJSON(data []byte) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"github.com/tributary-ai/tributary/internal/run"
 )
@@ -22,11 +21,25 @@ type Options struct {
 	Log           *slog.Logger
 }
 
-// Routes is the table of routes, to which each dialect adds its own.
+// Routes is the table of routes, to which each dialect adds its own, with what they do.
 type Routes struct {
 	opt      Options
 	mux      *http.ServeMux
-	patterns []string
+	sections []Section
+}
+
+// Section is a part of the table with a name.
+type Section struct {
+	Name, About string
+	Routes      []Route
+}
+
+// Route is a route with its description.
+type Route struct {
+	Pattern string // "METHOD /path/{name}"; the name of what is sent
+	Open    bool   // everybody may call it
+	Sent    bool   // it is sent by us, to an address that somebody gave
+	Doc
 }
 
 // NewRoutes makes an empty table. Whatever it does not know is answered with 404.
@@ -38,9 +51,19 @@ func NewRoutes(opt Options) *Routes {
 	return t
 }
 
+// Section begins a part of the table: what is added next belongs to it.
+func (t *Routes) Section(name, about string) {
+	t.sections = append(t.sections, Section{Name: name, About: about})
+}
+
+func (t *Routes) add(r Route) {
+	last := &t.sections[len(t.sections)-1]
+	last.Routes = append(last.Routes, r)
+}
+
 // Handle adds a route, as "METHOD /path/{name}".
-func (t *Routes) Handle(pattern string, h Handler) {
-	t.patterns = append(t.patterns, pattern)
+func (t *Routes) Handle(pattern string, h Handler, doc Doc) {
+	t.add(Route{Pattern: pattern, Doc: doc})
 	t.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		who, err := t.opt.Identify(r)
 		if err != nil {
@@ -54,7 +77,8 @@ func (t *Routes) Handle(pattern string, h Handler) {
 }
 
 // Open adds a route that everybody may call, whoever that is.
-func (t *Routes) Open(pattern string, h func(w http.ResponseWriter, r *http.Request) error) {
+func (t *Routes) Open(pattern string, h func(w http.ResponseWriter, r *http.Request) error, doc Doc) {
+	t.add(Route{Pattern: pattern, Open: true, Doc: doc})
 	t.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			t.Fail(w, r, err)
@@ -62,8 +86,24 @@ func (t *Routes) Open(pattern string, h func(w http.ResponseWriter, r *http.Requ
 	})
 }
 
+// Sends adds what we send to others, as the body of a POST.
+func (t *Routes) Sends(name string, doc Doc) { t.add(Route{Pattern: name, Sent: true, Doc: doc}) }
+
+// Sections lists all that there is.
+func (t *Routes) Sections() []Section { return t.sections }
+
 // Patterns lists the routes that know who asks.
-func (t *Routes) Patterns() []string { return slices.Clone(t.patterns) }
+func (t *Routes) Patterns() []string {
+	var patterns []string
+	for _, s := range t.sections {
+		for _, r := range s.Routes {
+			if !r.Open && !r.Sent {
+				patterns = append(patterns, r.Pattern)
+			}
+		}
+	}
+	return patterns
+}
 
 // ServeHTTP answers a request by its route.
 func (t *Routes) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.mux.ServeHTTP(w, r) }

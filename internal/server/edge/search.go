@@ -11,10 +11,10 @@ import (
 // Criteria are the members that the bodies of all searches have. Embed it.
 type Criteria struct {
 	Page
-	Metadata  json.RawMessage `json:"metadata"`
-	SortBy    string          `json:"sort_by"`
-	SortOrder string          `json:"sort_order"`
-	Select    []string        `json:"select"`
+	Metadata  json.RawMessage `json:"metadata" type:"object" doc:"what their metadata must contain"`
+	SortBy    string          `json:"sort_by" doc:"a member"`
+	SortOrder string          `json:"sort_order" enum:"desc,asc"`
+	Select    []string        `json:"select" doc:"the members to show"`
 }
 
 // Check makes sure that the search selects among the members that there are, and sorts by one that can be sorted by.

@@ -78,4 +78,8 @@ func Mount(t *edge.Routes, opt Options) {
 	protocol2.New(protocol2.Options{
 		Store: opt.Store, Runs: rn, Journal: opt.Journal, States: states, Threads: follow, Numbers: numbers, Terms: opt.Terms,
 	}).Mount(t)
+	if opt.Webhooks {
+		t.Section("webhooks", "What is sent to the address that a run was given, signed as standardwebhooks.com says")
+		t.Sends("run_ended", edge.Doc{Summary: "A run has ended", Body: ended{}})
+	}
 }

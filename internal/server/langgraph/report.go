@@ -13,6 +13,21 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/langgraph/state"
 )
 
+// ended is what report writes.
+type ended struct {
+	runs.Run
+	StartedAt *time.Time      `json:"run_started_at"`
+	EndedAt   *time.Time      `json:"run_ended_at"`
+	SentAt    time.Time       `json:"webhook_sent_at"`
+	Values    json.RawMessage `json:"values,omitempty" type:"object"`
+	Error     *failure        `json:"error,omitempty"`
+}
+
+type failure struct {
+	Error   string `json:"error"`
+	Message string `json:"message"`
+}
+
 // Report writes what webhooks tell of a run that has ended: the run with what it left behind.
 func Report(checkpoints graph.Checkpointer, graphs state.Graphs) func(context.Context, run.Run) ([]byte, error) {
 	return func(ctx context.Context, r run.Run) ([]byte, error) { return report(ctx, checkpoints, graphs, r) }

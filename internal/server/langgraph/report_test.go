@@ -3,12 +3,15 @@ package langgraph
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/edge"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 )
 
 // bare has no checkpoints and no graphs.
@@ -45,5 +48,10 @@ func TestReportTellsTheRunWithItsEnd(t *testing.T) {
 	}
 	if body.RunID != "r1" || body.Status != "interrupted" || body.Ended != "1970-01-01T00:00:00.000Z" || body.Error["error"] != "E" {
 		t.Errorf("got %s", raw)
+	}
+	for name := range jsonvalue.Fields(raw) {
+		if !slices.Contains(edge.Members[ended](), name) {
+			t.Errorf("%s is not described", name)
+		}
 	}
 }

@@ -19,13 +19,12 @@ import (
 
 // answerRequest is the body of POST /tasks/{id}/input.
 type answerRequest struct {
-	InterruptID string          `json:"interrupt_id"`
-	Value       json.RawMessage `json:"value"`
-	// Answers answers several at once, by their ids.
-	Answers  map[string]json.RawMessage `json:"answers"`
-	Metadata json.RawMessage            `json:"metadata"`
+	InterruptID string                     `json:"interrupt_id" doc:"required, with value, unless there are answers"`
+	Value       json.RawMessage            `json:"value"`
+	Answers     map[string]json.RawMessage `json:"answers" doc:"several at once, by the ids of the questions"`
+	Metadata    json.RawMessage            `json:"metadata" type:"object"`
 
-	Stream       bool     `json:"stream"`
+	Stream       bool     `json:"stream" doc:"follow the new task instead of waiting for its end"`
 	OnDisconnect farewell `json:"on_disconnect"`
 }
 

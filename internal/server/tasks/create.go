@@ -24,20 +24,20 @@ import (
 type request struct {
 	// Input is a text, a list of blocks that make one message, a list of messages, one message, or an object
 	// of the graph's fields; null goes on where the thread stands.
-	Input     json.RawMessage `json:"input"`
-	Assistant string          `json:"assistant"` // an assistant's id, or a graph's name
-	Model     string          `json:"model"`     // short for configurable.model
+	Input     json.RawMessage `json:"input" required:"true" doc:"a text, a list of blocks or messages, a message, or the graph's fields; null goes on where the thread stands"`
+	Assistant string          `json:"assistant" doc:"an assistant's id, or a graph's name"`
+	Model     string          `json:"model" doc:"short for configurable.model"`
 
-	PreviousTask string       `json:"previous_task_id"` // the task to go on after, in its thread
-	Thread       string       `json:"thread_id"`        // a thread to use, which is made if it is missing
-	Multitask    run.Strategy `json:"multitask_strategy"`
+	PreviousTask string       `json:"previous_task_id" doc:"the task to go on after, in its thread"`
+	Thread       string       `json:"thread_id" format:"uuid" doc:"a thread to use, which is made if it is missing"`
+	Multitask    run.Strategy `json:"multitask_strategy" enum:"enqueue,reject,interrupt,rollback" doc:"what to do while another task is on the thread"`
 
-	Metadata     json.RawMessage `json:"metadata"`
-	Configurable json.RawMessage `json:"configurable"`
-	Context      json.RawMessage `json:"context"`
+	Metadata     json.RawMessage `json:"metadata" type:"object"`
+	Configurable json.RawMessage `json:"configurable" type:"object"`
+	Context      json.RawMessage `json:"context" type:"object"`
 	Timeout      float64         `json:"timeout_seconds"`
 
-	Stream       bool     `json:"stream"`
+	Stream       bool     `json:"stream" doc:"follow the task instead of waiting for its end"`
 	OnDisconnect farewell `json:"on_disconnect"`
 }
 
@@ -48,6 +48,9 @@ const (
 	carryOn farewell = "continue" // the default
 	stopIt  farewell = "cancel"
 )
+
+// Shape says which there are.
+func (farewell) Shape() jsonvalue.Object { return edge.Word{string(carryOn), string(stopIt)}.Shape() }
 
 func (f farewell) validate() error {
 	switch f {

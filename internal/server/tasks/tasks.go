@@ -25,10 +25,12 @@ import (
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/stream"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/internal/wire/task"
+	"github.com/tributary-ai/tributary/item"
 )
 
 // Store is what the routes read and write directly; what concerns executing runs goes through the engine.
@@ -76,15 +78,64 @@ func New(opt Options) *Service { return &Service{opt: opt} }
 
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
-	t.Handle("POST /tasks", s.create)
-	t.Handle("GET /tasks", s.list)
-	t.Handle("GET /tasks/{id}", s.get)
-	t.Handle("DELETE /tasks/{id}", s.remove)
-	t.Handle("GET /tasks/{id}/events", s.events)
-	t.Handle("GET /tasks/{id}/ws", s.serveSocket)
-	t.Handle("POST /tasks/{id}/cancel", s.cancel)
-	t.Handle("POST /tasks/{id}/input", s.answer)
-	t.Handle("GET /tasks/{id}/model-view", s.showModelView)
+	t.Section("tasks", "What agents do, as objects and as streams of their changes")
+	root := jsonvalue.Object{{"root", ""}}
+	place := jsonvalue.Object{{"root", ""}, {"after", 0}}
+	t.Handle("POST /tasks", s.create, edge.Doc{
+		Summary: "Create a task; with stream follow it, else wait for its end", Body: request{}, Answer: Task{}, Stream: true, Fails: []int{404, 409},
+	})
+	t.Handle("GET /tasks", s.list, edge.Doc{
+		Summary: "List tasks; status can be several with commas between them, metadata is a JSON object", Answer: page{},
+		Query: jsonvalue.Object{
+			{"status", ""}, {"thread_id", ""}, {"assistant", ""}, {"metadata", ""}, {"order", edge.Word{"desc", "asc"}}, {"limit", 0}, {"offset", 0},
+		},
+		Fails: []int{404},
+	})
+	t.Handle("GET /tasks/{id}", s.get, edge.Doc{Summary: "Get a task; a sub-agent's with the id of its root", Query: root, Answer: Task{}})
+	t.Handle("DELETE /tasks/{id}", s.remove, edge.Doc{
+		Summary: "Delete a task that has ended, the newest of its thread", Status: []int{204}, Fails: []int{409},
+	})
+	t.Handle("GET /tasks/{id}/events", s.events, edge.Doc{Summary: "Follow a task", Query: place, Stream: true, Fails: []int{410}})
+	t.Handle("GET /tasks/{id}/ws", s.serveSocket, edge.Doc{Summary: "Follow a task over a WebSocket", Query: place, Status: []int{101}, Fails: []int{410}})
+	t.Handle("POST /tasks/{id}/cancel", s.cancel, edge.Doc{
+		Summary: "Stop a task; with wait, answer when it has ended", Query: root, Body: cancelRequest{}, Status: []int{200, 202, 204}, Answer: Task{}, Fails: []int{409},
+	})
+	t.Handle("POST /tasks/{id}/input", s.answer, edge.Doc{
+		Summary: "Answer what a task asks, with a new task that goes on", Body: answerRequest{}, Answer: Task{}, Stream: true, Fails: []int{409},
+	})
+	t.Handle("GET /tasks/{id}/model-view", s.showModelView, edge.Doc{
+		Summary: "Get the conversation as the model sees it", Query: root, Answer: modelView{}, Fails: []int{410},
+	})
+}
+
+// Task is the object of a task, as the package task of the wire writes it.
+type Task struct {
+	ID         string           `json:"task_id"`
+	Parent     string           `json:"parent_task_id,omitempty" doc:"of a sub-agent's task"`
+	Status     string           `json:"status" enum:"queued,working,input_required,completed,failed,canceled,expired"`
+	Agent      string           `json:"agent,omitempty"`
+	Title      string           `json:"title,omitempty"`
+	Attempt    int              `json:"attempt,omitempty" doc:"from the second on"`
+	Cause      string           `json:"cause,omitempty" doc:"why it was tried again"`
+	CreatedAt  time.Time        `json:"created_at,omitzero"`
+	Output     []map[string]any `json:"output" doc:"items: reasoning, tool_call, tool_result, message"`
+	Reason     string           `json:"reason,omitempty" doc:"why it ended"`
+	Error      *event.Error     `json:"error,omitempty"`
+	Usage      *item.Usage      `json:"usage,omitempty"`
+	EndedAt    time.Time        `json:"ended_at,omitzero"`
+	Tasks      []Task           `json:"tasks,omitempty" doc:"of sub-agents that no tool result contains"`
+	Interrupts []Question       `json:"interrupts,omitempty" doc:"what it asks"`
+	Plans      []map[string]any `json:"plans,omitempty"`
+	Teams      []map[string]any `json:"teams,omitempty"`
+	Warnings   []map[string]any `json:"warnings,omitempty"`
+}
+
+// Question is what a task asks.
+type Question struct {
+	ID      string `json:"id"`
+	Ask     string `json:"ask,omitempty"`
+	Value   any    `json:"value"`
+	Options []any  `json:"options,omitempty"`
 }
 
 const (
@@ -284,7 +335,7 @@ func (s *Service) explainLost(w http.ResponseWriter, r *http.Request, at place) 
 // cancelRequest is the body of POST /tasks/{id}/cancel.
 type cancelRequest struct {
 	// Action is "interrupt", which keeps what the task has done, or "rollback", which removes it. Default interrupt.
-	Action run.Action `json:"action"`
+	Action run.Action `json:"action" enum:"interrupt,rollback" doc:"keep what it has done, or remove it"`
 	// Wait answers when the task has ended and not at once.
 	Wait bool `json:"wait"`
 }

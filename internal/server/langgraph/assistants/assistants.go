@@ -37,21 +37,60 @@ func New(opt Options) *Service { return &Service{opt} }
 
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
-	t.Handle("POST /assistants", s.create)
-	t.Handle("POST /assistants/search", edge.Search(s.query, toJSON))
-	t.Handle("POST /assistants/count", edge.Count(s.query))
-	t.Handle("GET /assistants/{assistant_id}", s.get)
-	t.Handle("PATCH /assistants/{assistant_id}", s.patch)
-	t.Handle("DELETE /assistants/{assistant_id}", s.remove)
-	t.Handle("GET /assistants/{assistant_id}/graph", s.draw)
-	t.Handle("GET /assistants/{assistant_id}/schemas", s.schemas)
-	t.Handle("GET /assistants/{assistant_id}/subgraphs", s.subgraphs)
-	t.Handle("GET /assistants/{assistant_id}/subgraphs/{namespace}", s.subgraphs)
-	t.Handle("POST /assistants/{assistant_id}/versions", s.versions)
-	t.Handle("POST /assistants/{assistant_id}/latest", s.setLatest)
+	t.Section("assistants", "Graphs with settings, in versions")
+	t.Handle("POST /assistants", s.create, edge.Doc{
+		Summary: "Create an assistant", Body: creation{}, Answer: Assistant{}, Fails: []int{404, 409},
+	})
+	t.Handle("POST /assistants/search", edge.Search(s.query, toJSON), edge.Doc{Summary: "Search assistants", Body: criteria{}, Answer: []Assistant{}})
+	t.Handle("POST /assistants/count", edge.Count(s.query), edge.Doc{Summary: "Count assistants", Body: criteria{}, Answer: 0})
+	t.Handle("GET /assistants/{assistant_id}", s.get, edge.Doc{Summary: "Get an assistant, by id or by the name of its graph", Answer: Assistant{}})
+	t.Handle("PATCH /assistants/{assistant_id}", s.patch, edge.Doc{
+		Summary: "Change an assistant, which makes a new version", Body: body{}, Answer: Assistant{}, Fails: []int{403},
+	})
+	t.Handle("DELETE /assistants/{assistant_id}", s.remove, edge.Doc{
+		Summary: "Delete an assistant", Query: jsonvalue.Object{{"delete_threads", false}}, Answer: []string{}, Fails: []int{403},
+	})
+	t.Handle("GET /assistants/{assistant_id}/graph", s.draw, edge.Doc{
+		Summary: "Draw its graph; xray is true, false or how many levels to open", Query: jsonvalue.Object{{"xray", ""}},
+		Answer: jsonvalue.Object{{"nodes", []drawnNode{}}, {"edges", []drawnEdge{}}},
+	})
+	t.Handle("GET /assistants/{assistant_id}/schemas", s.schemas, edge.Doc{
+		Summary: "Describe its input, output, state, configuration and context, as JSON Schemas",
+		Answer: jsonvalue.Object{
+			{"graph_id", ""}, {"input_schema", nil}, {"output_schema", nil}, {"state_schema", nil}, {"config_schema", nil}, {"context_schema", nil},
+		},
+	})
+	subgraphs := edge.Doc{Summary: "Describe its subgraphs, by their namespaces", Query: jsonvalue.Object{{"recurse", false}}, Answer: map[string]any{}}
+	t.Handle("GET /assistants/{assistant_id}/subgraphs", s.subgraphs, subgraphs)
+	t.Handle("GET /assistants/{assistant_id}/subgraphs/{namespace}", s.subgraphs, subgraphs)
+	t.Handle("POST /assistants/{assistant_id}/versions", s.versions, edge.Doc{
+		Summary: "List its versions, newest first", Body: versionsBody{}, Answer: []version{},
+	})
+	t.Handle("POST /assistants/{assistant_id}/latest", s.setLatest, edge.Doc{
+		Summary: "Make a version the current one", Body: latestBody{}, Answer: Assistant{}, Fails: []int{403},
+	})
 }
 
-var members = []string{"assistant_id", "graph_id", "version", "name", "description", "config", "context", "metadata", "created_at", "updated_at"}
+// Assistant is what toJSON shows.
+type Assistant struct {
+	version
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// version is an assistant as it was.
+type version struct {
+	ID          string          `json:"assistant_id" format:"uuid"`
+	Graph       string          `json:"graph_id"`
+	Version     int             `json:"version"`
+	Name        string          `json:"name"`
+	Description *string         `json:"description"`
+	Config      json.RawMessage `json:"config" type:"object"`
+	Context     json.RawMessage `json:"context" type:"object"`
+	Metadata    json.RawMessage `json:"metadata" type:"object"`
+	CreatedAt   time.Time       `json:"created_at"`
+}
+
+var members = edge.Members[Assistant]()
 
 func toJSON(a run.Assistant) jsonvalue.Object {
 	return jsonvalue.Object{
@@ -61,14 +100,19 @@ func toJSON(a run.Assistant) jsonvalue.Object {
 	}
 }
 
+// creation is a body that makes an assistant.
+type creation struct {
+	body
+	AssistantID string `json:"assistant_id" format:"uuid" doc:"made up, if there is none"`
+	IfExists    string `json:"if_exists" enum:"raise,do_nothing"`
+}
+
 // body is what can be said of an assistant. Absent members are nil.
 type body struct {
-	AssistantID string          `json:"assistant_id"`
-	GraphID     *string         `json:"graph_id"`
-	Config      json.RawMessage `json:"config"`
-	Context     json.RawMessage `json:"context"`
-	Metadata    json.RawMessage `json:"metadata"`
-	IfExists    string          `json:"if_exists"`
+	GraphID     *string         `json:"graph_id" required:"true"`
+	Config      json.RawMessage `json:"config" type:"object"`
+	Context     json.RawMessage `json:"context" type:"object"`
+	Metadata    json.RawMessage `json:"metadata" type:"object"`
 	Name        *string         `json:"name"`
 	Description *string         `json:"description"`
 }
@@ -99,7 +143,7 @@ func (b *body) check(graphs state.Graphs, r *http.Request) error {
 }
 
 func (s *Service) create(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req body
+	var req creation
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}
@@ -228,11 +272,13 @@ func (s *Service) remove(w http.ResponseWriter, r *http.Request, who run.Identit
 	return edge.Answer(w, http.StatusOK, jsonvalue.List{a.ID})
 }
 
+type versionsBody struct {
+	edge.Page
+	Metadata json.RawMessage `json:"metadata" type:"object" doc:"what their metadata must contain"`
+}
+
 func (s *Service) versions(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		edge.Page
-		Metadata json.RawMessage `json:"metadata"`
-	}
+	var req versionsBody
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}
@@ -263,10 +309,12 @@ func (s *Service) versions(w http.ResponseWriter, r *http.Request, who run.Ident
 	return edge.Answer(w, http.StatusOK, out)
 }
 
+type latestBody struct {
+	Version *int `json:"version" required:"true"`
+}
+
 func (s *Service) setLatest(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		Version *int `json:"version"`
-	}
+	var req latestBody
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}

@@ -24,6 +24,19 @@ func (s *Service) graphOf(r *http.Request, who run.Identity) (run.Assistant, *gr
 	return a, g, edge.NotFound(err, "Graph %q not found", edge.Clip(a.Graph))
 }
 
+// drawnNode and drawnEdge are the parts of a drawing, as draw writes them.
+type drawnNode struct {
+	ID   string         `json:"id"`
+	Type string         `json:"type" enum:"schema,runnable"`
+	Data map[string]any `json:"data"`
+}
+
+type drawnEdge struct {
+	Source      string `json:"source"`
+	Target      string `json:"target"`
+	Conditional bool   `json:"conditional"`
+}
+
 func (s *Service) draw(w http.ResponseWriter, r *http.Request, who run.Identity) error {
 	depth := 0
 	switch xray := r.URL.Query().Get("xray"); xray {

@@ -39,16 +39,36 @@ func New(opt Options) *Service { return &Service{opt} }
 
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
-	t.Handle("POST /runs/crons", s.create)
-	t.Handle("POST /threads/{thread_id}/runs/crons", s.create)
-	t.Handle("POST /runs/crons/search", edge.Search(s.query, toJSON))
-	t.Handle("POST /runs/crons/count", edge.Count(s.query))
-	t.Handle("PATCH /runs/crons/{cron_id}", s.patch)
-	t.Handle("DELETE /runs/crons/{cron_id}", s.remove)
+	t.Section("crons", "Runs on a schedule")
+	t.Handle("POST /runs/crons", s.create, edge.Doc{
+		Summary: "Start runs on a schedule, each on a thread of its own", Body: body{}, Answer: Cron{}, Fails: []int{404},
+	})
+	t.Handle("POST /threads/{thread_id}/runs/crons", s.create, edge.Doc{Summary: "Start runs of a thread on a schedule", Body: body{}, Answer: Cron{}})
+	t.Handle("POST /runs/crons/search", edge.Search(s.query, toJSON), edge.Doc{Summary: "Search crons", Body: criteria{}, Answer: []Cron{}})
+	t.Handle("POST /runs/crons/count", edge.Count(s.query), edge.Doc{Summary: "Count crons", Body: criteria{}, Answer: 0})
+	t.Handle("PATCH /runs/crons/{cron_id}", s.patch, edge.Doc{Summary: "Change a cron", Body: body{}, Answer: Cron{}})
+	t.Handle("DELETE /runs/crons/{cron_id}", s.remove, edge.Doc{Summary: "Delete a cron", Answer: jsonvalue.Object{}})
 }
 
-var members = []string{"cron_id", "assistant_id", "thread_id", "schedule", "timezone", "end_time", "next_run_date", "payload", "metadata",
-	"enabled", "on_run_completed", "user_id", "created_at", "updated_at"}
+// Cron is what toJSON shows.
+type Cron struct {
+	ID             string          `json:"cron_id" format:"uuid"`
+	Assistant      string          `json:"assistant_id" format:"uuid"`
+	Thread         *string         `json:"thread_id" format:"uuid"`
+	Schedule       string          `json:"schedule"`
+	Timezone       *string         `json:"timezone"`
+	EndTime        *time.Time      `json:"end_time"`
+	Next           *time.Time      `json:"next_run_date"`
+	Payload        json.RawMessage `json:"payload" type:"object" doc:"what is asked of each run"`
+	Metadata       json.RawMessage `json:"metadata" type:"object"`
+	Enabled        bool            `json:"enabled"`
+	OnRunCompleted string          `json:"on_run_completed" enum:"delete,keep"`
+	User           *string         `json:"user_id"`
+	CreatedAt      time.Time       `json:"created_at"`
+	UpdatedAt      time.Time       `json:"updated_at"`
+}
+
+var members = edge.Members[Cron]()
 
 func toJSON(c run.Cron) jsonvalue.Object {
 	done := "delete"
@@ -72,12 +92,15 @@ func orNil(s string) any {
 // body is a cron in a request. In a patch, what is absent stays.
 type body struct {
 	runs.Body
-	Schedule       *string `json:"schedule"`
-	Timezone       *string `json:"timezone"`
-	EndTime        *string `json:"end_time"`
+	Schedule       *string `json:"schedule" required:"true" doc:"minute, hour, day of month, month and day of week"`
+	Timezone       *string `json:"timezone" doc:"a name such as Europe/Berlin; UTC if there is none"`
+	EndTime        *string `json:"end_time" format:"date-time"`
 	Enabled        *bool   `json:"enabled"`
-	OnRunCompleted string  `json:"on_run_completed"`
+	OnRunCompleted string  `json:"on_run_completed" enum:"delete,keep" doc:"what becomes of the thread of a run"`
 }
+
+// SchemaName is what it is called in the description of the API.
+func (body) SchemaName() string { return "CronRequest" }
 
 // apply sets what the body says.
 func (b *body) apply(c *run.Cron) error {

@@ -25,11 +25,29 @@ func New(store run.Items) *Service { return &Service{store} }
 
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
-	t.Handle("PUT /store/items", s.put)
-	t.Handle("GET /store/items", s.get)
-	t.Handle("DELETE /store/items", s.remove)
-	t.Handle("POST /store/items/search", s.search)
-	t.Handle("POST /store/namespaces", s.namespaces)
+	t.Section("store", "What is remembered across threads, under namespaces")
+	t.Handle("PUT /store/items", s.put, edge.Doc{Summary: "Put an item", Body: putting{}, Status: []int{204}})
+	t.Handle("GET /store/items", s.get, edge.Doc{
+		Summary: "Get an item; null where there is none. The labels of the namespace are joined by dots",
+		Query:   jsonvalue.Object{{"namespace", ""}, {"key", ""}, {"refresh_ttl", false}}, Answer: &Item{}, Fails: []int{400},
+	})
+	t.Handle("DELETE /store/items", s.remove, edge.Doc{Summary: "Delete an item", Body: place{}, Status: []int{204}})
+	t.Handle("POST /store/items/search", s.search, edge.Doc{
+		Summary: "Search items below a namespace", Body: searching{}, Answer: jsonvalue.Object{{"items", []Item{}}},
+	})
+	t.Handle("POST /store/namespaces", s.namespaces, edge.Doc{
+		Summary: "List namespaces", Body: listing{}, Answer: jsonvalue.Object{{"namespaces", [][]string{}}},
+	})
+}
+
+// Item is what toJSON shows.
+type Item struct {
+	Namespace []string  `json:"namespace"`
+	Key       string    `json:"key"`
+	Value     any       `json:"value"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Score     any       `json:"score,omitempty" doc:"null; there where words were asked for, which are found or not"`
 }
 
 // wantNamespace checks the labels of a namespace. They must not contain what separates them in a query.
@@ -53,8 +71,8 @@ func wantNamespace(field string, labels []string, required bool) error {
 
 // place is where an item is.
 type place struct {
-	Namespace []string `json:"namespace"`
-	Key       string   `json:"key"`
+	Namespace []string `json:"namespace" required:"true"`
+	Key       string   `json:"key" required:"true"`
 }
 
 func (n *place) check() error {
@@ -74,13 +92,15 @@ func toJSON(it run.Item) jsonvalue.Object {
 	}
 }
 
+type putting struct {
+	place
+	Value json.RawMessage `json:"value" required:"true" type:"object"`
+	Index json.RawMessage `json:"index" doc:"accepted for clients that send it; there is no vector index"`
+	TTL   *float64        `json:"ttl" doc:"minutes"`
+}
+
 func (s *Service) put(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		place
-		Value json.RawMessage `json:"value"`
-		Index json.RawMessage `json:"index"` // there is no vector index; accepted for clients that send it
-		TTL   *float64        `json:"ttl"`   // minutes
-	}
+	var req putting
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}
@@ -162,14 +182,16 @@ func (s *Service) remove(w http.ResponseWriter, r *http.Request, who run.Identit
 	return nil
 }
 
+type searching struct {
+	edge.Page
+	Prefix     []string        `json:"namespace_prefix"`
+	Filter     json.RawMessage `json:"filter" type:"object" doc:"members of their values, with what they must be"`
+	Query      string          `json:"query" doc:"words"`
+	RefreshTTL *bool           `json:"refresh_ttl"`
+}
+
 func (s *Service) search(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		edge.Page
-		Prefix     []string        `json:"namespace_prefix"`
-		Filter     json.RawMessage `json:"filter"`
-		Query      string          `json:"query"`
-		RefreshTTL *bool           `json:"refresh_ttl"`
-	}
+	var req searching
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}
@@ -206,13 +228,15 @@ func (s *Service) search(w http.ResponseWriter, r *http.Request, who run.Identit
 	return edge.Answer(w, http.StatusOK, jsonvalue.Object{{"items", out}})
 }
 
+type listing struct {
+	edge.Page
+	Prefix   []string `json:"prefix"`
+	Suffix   []string `json:"suffix"`
+	MaxDepth *int     `json:"max_depth" doc:"cut namespaces to so many labels"`
+}
+
 func (s *Service) namespaces(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		edge.Page
-		Prefix   []string `json:"prefix"`
-		Suffix   []string `json:"suffix"`
-		MaxDepth *int     `json:"max_depth"`
-	}
+	var req listing
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}

@@ -19,9 +19,19 @@ import (
 
 // command is a request of the thread-centric protocol.
 type command struct {
-	ID     *int64          `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
+	ID     *int64          `json:"id" required:"true" doc:"a number of yours, which the answer repeats"`
+	Method string          `json:"method" required:"true" doc:"run.start, input.respond, state.get or agent.getTree"`
+	Params json.RawMessage `json:"params" type:"object"`
+}
+
+// answer is what obey returns.
+type answer struct {
+	Type    string         `json:"type" enum:"success,error"`
+	ID      int64          `json:"id"`
+	Result  map[string]any `json:"result,omitempty"`
+	Meta    map[string]any `json:"meta,omitempty" doc:"thread_id and applied_through_seq"`
+	Error   string         `json:"error,omitempty" doc:"a word for programs"`
+	Message string         `json:"message,omitempty"`
 }
 
 // check makes sure that there is something to answer to.

@@ -60,9 +60,16 @@ func New(opt Options) *Service { return &Service{opt} }
 
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
-	t.Handle("POST /threads/{thread_id}/commands", s.postCommand)
-	t.Handle("POST /threads/{thread_id}/stream/events", s.streamEvents)
-	t.Handle("GET /threads/{thread_id}/stream/events", s.socketEvents)
+	t.Section("protocol 2", "Commands to a thread, and channels of its events from run to run")
+	t.Handle("POST /threads/{thread_id}/commands", s.postCommand, edge.Doc{
+		Summary: "Start a run, answer a question, read the state", Body: command{}, Answer: answer{},
+	})
+	t.Handle("POST /threads/{thread_id}/stream/events", s.streamEvents, edge.Doc{
+		Summary: "Follow channels of a thread", Body: filterBody{}, Stream: true,
+	})
+	t.Handle("GET /threads/{thread_id}/stream/events", s.socketEvents, edge.Doc{
+		Summary: "Commands and channels over a WebSocket", Status: []int{101}, Fails: []int{426},
+	})
 }
 
 // replayRuns is how many of a thread's runs are told again to a reader that does not say what it has. Older ones are in
@@ -70,10 +77,10 @@ func (s *Service) Mount(t *edge.Routes) {
 const replayRuns = 20
 
 type filterBody struct {
-	Channels   []string   `json:"channels"`
-	Namespaces [][]string `json:"namespaces"`
-	Depth      *int       `json:"depth"`
-	Since      uint64     `json:"since"`
+	Channels   []string   `json:"channels" required:"true" doc:"values, updates, messages, tools, lifecycle, input, checkpoints, tasks, custom, or custom: and a name"`
+	Namespaces [][]string `json:"namespaces" doc:"those to follow, with what is below"`
+	Depth      *int       `json:"depth" doc:"how far below"`
+	Since      uint64     `json:"since" doc:"go on after the event with this number"`
 }
 
 func (b *filterBody) filter() (protocol2.Filter, error) {

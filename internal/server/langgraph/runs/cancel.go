@@ -55,17 +55,19 @@ func (s *Service) stop(ctx context.Context, who run.Identity, rn run.Run, action
 	return err
 }
 
+type cancellation struct {
+	ThreadID string   `json:"thread_id" format:"uuid" doc:"required with run_ids"`
+	RunIDs   []string `json:"run_ids"`
+	Status   string   `json:"status" enum:"pending,running,all" doc:"instead of run_ids"`
+}
+
 // cancelRuns cancels several runs: those that are named, or all of a status.
 func (s *Service) cancelRuns(w http.ResponseWriter, r *http.Request, who run.Identity) error {
 	action, err := cancelAction(r)
 	if err != nil {
 		return err
 	}
-	var req struct {
-		ThreadID string   `json:"thread_id"`
-		RunIDs   []string `json:"run_ids"`
-		Status   string   `json:"status"`
-	}
+	var req cancellation
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}

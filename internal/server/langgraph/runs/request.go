@@ -20,29 +20,32 @@ import (
 
 // Body is a request for a run.
 type Body struct {
-	AssistantID       string          `json:"assistant_id"`
-	Input             json.RawMessage `json:"input"`
-	Command           json.RawMessage `json:"command"`
-	Checkpoint        *state.Ref      `json:"checkpoint"`
-	CheckpointID      string          `json:"checkpoint_id"`
-	Config            json.RawMessage `json:"config"`
-	Context           json.RawMessage `json:"context"`
-	Metadata          json.RawMessage `json:"metadata"`
-	Webhook           string          `json:"webhook"`
-	InterruptBefore   edge.Words      `json:"interrupt_before"`
-	InterruptAfter    edge.Words      `json:"interrupt_after"`
-	StreamMode        edge.Words      `json:"stream_mode"`
+	AssistantID       string          `json:"assistant_id" required:"true" doc:"an assistant's id, or a graph's name"`
+	Input             json.RawMessage `json:"input" doc:"the graph's fields; null goes on where the thread stands"`
+	Command           json.RawMessage `json:"command" type:"object" doc:"resume, update and goto"`
+	Checkpoint        *state.Ref      `json:"checkpoint" doc:"where to start from"`
+	CheckpointID      string          `json:"checkpoint_id" format:"uuid" doc:"short for checkpoint"`
+	Config            json.RawMessage `json:"config" type:"object" doc:"configurable, tags and recursion_limit"`
+	Context           json.RawMessage `json:"context" type:"object"`
+	Metadata          json.RawMessage `json:"metadata" type:"object"`
+	Webhook           string          `json:"webhook" format:"uri" doc:"told of the end of the run"`
+	InterruptBefore   edge.Words      `json:"interrupt_before" doc:"nodes to stop before; * for all"`
+	InterruptAfter    edge.Words      `json:"interrupt_after" doc:"nodes to stop after; * for all"`
+	StreamMode        edge.Words      `json:"stream_mode" enum:"values,updates,messages-tuple,messages,custom,events,debug,tasks,checkpoints,tools"`
 	StreamSubgraphs   bool            `json:"stream_subgraphs"`
-	StreamResumable   bool            `json:"stream_resumable"`
-	OnDisconnect      string          `json:"on_disconnect"`
-	MultitaskStrategy string          `json:"multitask_strategy"`
-	IfNotExists       string          `json:"if_not_exists"`
-	OnCompletion      string          `json:"on_completion"`
-	AfterSeconds      float64         `json:"after_seconds"`
+	StreamResumable   bool            `json:"stream_resumable" doc:"every stream is"`
+	OnDisconnect      string          `json:"on_disconnect" enum:"continue,cancel"`
+	MultitaskStrategy string          `json:"multitask_strategy" enum:"enqueue,reject,interrupt,rollback" doc:"what to do while another run is on the thread"`
+	IfNotExists       string          `json:"if_not_exists" enum:"reject,create" doc:"the thread"`
+	OnCompletion      string          `json:"on_completion" enum:"delete,keep" doc:"what becomes of the thread of a run without one"`
+	AfterSeconds      float64         `json:"after_seconds" doc:"when to begin"`
 	FeedbackKeys      []string        `json:"feedback_keys"`
-	CheckpointDuring  *bool           `json:"checkpoint_during"`
-	Durability        string          `json:"durability"`
+	CheckpointDuring  *bool           `json:"checkpoint_during" doc:"false is durability exit"`
+	Durability        string          `json:"durability" enum:"async,sync,exit"`
 }
+
+// SchemaName is what it is called in the description of the API.
+func (Body) SchemaName() string { return "RunRequest" }
 
 // wireWords is what LangGraph's API wants to find again of a request; see run.Request.Wire.
 type wireWords struct {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/edge"
@@ -16,7 +17,23 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/langgraph/threads"
 )
 
-var runMembers = []string{"run_id", "thread_id", "assistant_id", "metadata", "status", "kwargs", "multitask_strategy", "created_at", "updated_at"}
+// Run is what [JSON] shows.
+type Run struct {
+	ID        string          `json:"run_id" format:"uuid"`
+	Thread    string          `json:"thread_id" format:"uuid"`
+	Assistant string          `json:"assistant_id" format:"uuid"`
+	Metadata  json.RawMessage `json:"metadata" type:"object"`
+	Status    string          `json:"status" enum:"pending,running,error,success,timeout,interrupted"`
+	Kwargs    json.RawMessage `json:"kwargs" type:"object" doc:"what was asked for"`
+	Multitask string          `json:"multitask_strategy" enum:"enqueue,reject,interrupt,rollback"`
+	CreatedAt time.Time       `json:"created_at"`
+	UpdatedAt time.Time       `json:"updated_at"`
+}
+
+var runMembers = edge.Members[Run]()
+
+// statuses are a run's, in LangGraph's words.
+var statuses = edge.Word{"pending", "running", "error", "success", "timeout", "interrupted"}
 
 // statusWord is a run's status in LangGraph's words: one that stopped to ask has done what it should, and
 // "interrupted" means that somebody stopped it.
@@ -40,7 +57,7 @@ func statusesOf(word string) ([]run.Status, error) {
 	case "interrupted":
 		return []run.Status{run.Cancelled}, nil
 	}
-	_, err := edge.OneOf("status", word, "pending", "running", "error", "success", "timeout", "interrupted")
+	_, err := edge.OneOf("status", word, statuses...)
 	return []run.Status{run.Status(word)}, err
 }
 

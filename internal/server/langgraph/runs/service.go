@@ -18,6 +18,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph/state"
 	"github.com/tributary-ai/tributary/internal/server/stream"
 )
@@ -65,27 +66,55 @@ func New(opt Options) *Service { return &Service{opt} }
 
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
-	t.Handle("GET /threads/{thread_id}/stream", s.streamThread)
+	var (
+		create   = edge.Doc{Summary: "Start a run", Body: Body{}, Answer: Run{}, Fails: []int{404}}
+		streamed = edge.Doc{Summary: "Start a run and follow it", Body: Body{}, Stream: true, Fails: []int{404}}
+		wait     = edge.Doc{Summary: "Start a run and wait for its result", Body: Body{}, Answer: map[string]any{}, Fails: []int{404}}
+		get      = edge.Doc{Summary: "Get a run", Answer: Run{}}
+		join     = edge.Doc{
+			Summary: "Wait for the result of a run", Query: jsonvalue.Object{{"cancel_on_disconnect", false}}, Answer: map[string]any{},
+		}
+		follow = edge.Doc{
+			Summary: "Follow a run", Query: jsonvalue.Object{{"cancel_on_disconnect", false}, {"stream_mode", []string{}}}, Stream: true, Fails: []int{409},
+		}
+		action = edge.Word{string(run.StopRun), string(run.RollbackRun)}
+		cancel = edge.Doc{
+			Summary: "Stop a run; with wait, answer when it has ended", Query: jsonvalue.Object{{"wait", false}, {"action", action}}, Status: []int{202, 204},
+		}
+	)
+	t.Section("runs", "What graphs do on a thread")
+	t.Handle("POST /threads/{thread_id}/runs", s.createRun, create)
+	t.Handle("POST /threads/{thread_id}/runs/stream", s.createStream, streamed)
+	t.Handle("POST /threads/{thread_id}/runs/wait", s.createWait, wait)
+	t.Handle("GET /threads/{thread_id}/runs", s.listRuns, edge.Doc{
+		Summary: "List runs, newest first", Answer: []Run{},
+		Query: jsonvalue.Object{{"limit", 0}, {"offset", 0}, {"status", statuses}, {"select", []string{}}},
+	})
+	t.Handle("GET /threads/{thread_id}/runs/{run_id}", s.getRun, get)
+	t.Handle("DELETE /threads/{thread_id}/runs/{run_id}", s.deleteRun, edge.Doc{
+		Summary: "Delete a run with what it did", Status: []int{204}, Fails: []int{409},
+	})
+	t.Handle("GET /threads/{thread_id}/runs/{run_id}/join", s.joinWait, join)
+	t.Handle("GET /threads/{thread_id}/runs/{run_id}/stream", s.joinStream, follow)
+	t.Handle("POST /threads/{thread_id}/runs/{run_id}/cancel", s.cancelRun, cancel)
+	t.Handle("GET /threads/{thread_id}/stream", s.streamThread, edge.Doc{
+		Summary: "Follow all runs of a thread", Query: jsonvalue.Object{{"stream_modes", edge.Word{"run_modes", "lifecycle", "state_update"}}},
+		Stream: true, Fails: []int{409},
+	})
+	t.Handle("POST /runs/cancel", s.cancelRuns, edge.Doc{
+		Summary: "Stop several runs: those that are named, or all of a status", Query: jsonvalue.Object{{"action", action}},
+		Body: cancellation{}, Status: []int{204}, Fails: []int{404},
+	})
 
-	t.Handle("POST /threads/{thread_id}/runs", s.createRun)
-	t.Handle("POST /threads/{thread_id}/runs/stream", s.createStream)
-	t.Handle("POST /threads/{thread_id}/runs/wait", s.createWait)
-	t.Handle("GET /threads/{thread_id}/runs", s.listRuns)
-	t.Handle("GET /threads/{thread_id}/runs/{run_id}", s.getRun)
-	t.Handle("DELETE /threads/{thread_id}/runs/{run_id}", s.deleteRun)
-	t.Handle("GET /threads/{thread_id}/runs/{run_id}/join", s.joinWait)
-	t.Handle("GET /threads/{thread_id}/runs/{run_id}/stream", s.joinStream)
-	t.Handle("POST /threads/{thread_id}/runs/{run_id}/cancel", s.cancelRun)
-
-	t.Handle("POST /runs", s.createRun)
-	t.Handle("POST /runs/stream", s.createStream)
-	t.Handle("POST /runs/wait", s.createWait)
-	t.Handle("POST /runs/batch", s.createBatch)
-	t.Handle("POST /runs/cancel", s.cancelRuns)
-	t.Handle("GET /runs/{run_id}", s.getRun)
-	t.Handle("GET /runs/{run_id}/join", s.joinWait)
-	t.Handle("GET /runs/{run_id}/stream", s.joinStream)
-	t.Handle("POST /runs/{run_id}/cancel", s.cancelRun)
+	t.Section("stateless runs", "Runs on threads of their own")
+	t.Handle("POST /runs", s.createRun, create)
+	t.Handle("POST /runs/stream", s.createStream, streamed)
+	t.Handle("POST /runs/wait", s.createWait, wait)
+	t.Handle("POST /runs/batch", s.createBatch, edge.Doc{Summary: "Start several runs", Body: []Body{}, Answer: []Run{}, Fails: []int{404}})
+	t.Handle("GET /runs/{run_id}", s.getRun, get)
+	t.Handle("GET /runs/{run_id}/join", s.joinWait, join)
+	t.Handle("GET /runs/{run_id}/stream", s.joinStream, follow)
+	t.Handle("POST /runs/{run_id}/cancel", s.cancelRun, cancel)
 }
 
 // runNotFound says that there is no such run, where the error is that something is missing. Others pass.

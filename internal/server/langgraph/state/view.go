@@ -7,12 +7,50 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 )
+
+// ThreadState is what [View.State] shows.
+type ThreadState struct {
+	Values     json.RawMessage `json:"values" type:"object"`
+	Next       []string        `json:"next" doc:"the nodes that are due"`
+	Tasks      []PregelTask    `json:"tasks"`
+	Metadata   json.RawMessage `json:"metadata" type:"object"`
+	CreatedAt  *time.Time      `json:"created_at"`
+	Checkpoint *Checkpoint     `json:"checkpoint"`
+	Parent     *Checkpoint     `json:"parent_checkpoint"`
+}
+
+// Checkpoint names a checkpoint.
+type Checkpoint struct {
+	Thread string             `json:"thread_id" format:"uuid"`
+	ID     string             `json:"checkpoint_id" format:"uuid"`
+	NS     string             `json:"checkpoint_ns"`
+	Map    *map[string]string `json:"checkpoint_map"`
+}
+
+// PregelTask is a node that is due at a checkpoint, or was.
+type PregelTask struct {
+	ID         string       `json:"id"`
+	Name       string       `json:"name"`
+	Path       []any        `json:"path"`
+	Error      *string      `json:"error"`
+	Interrupts []Interrupt  `json:"interrupts"`
+	Checkpoint any          `json:"checkpoint" doc:"where its subgraph stands: thread_id and checkpoint_ns"`
+	State      *ThreadState `json:"state" doc:"of its subgraph, where it was asked for"`
+	Result     any          `json:"result"`
+}
+
+// Interrupt is what a task stopped to ask.
+type Interrupt struct {
+	ID    string `json:"id"`
+	Value any    `json:"value"`
+}
 
 // View is a thread with the graph that its state belongs to.
 type View struct {

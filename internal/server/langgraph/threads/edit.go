@@ -38,13 +38,15 @@ func (e *edits) status() run.ThreadStatus {
 	return ""
 }
 
+type update struct {
+	Values       json.RawMessage `json:"values" doc:"an object of fields, or a list of [field, value] pairs"`
+	AsNode       string          `json:"as_node" doc:"the node to write as"`
+	Checkpoint   *state.Ref      `json:"checkpoint"`
+	CheckpointID string          `json:"checkpoint_id" format:"uuid" doc:"short for checkpoint"`
+}
+
 func (s *Service) updateState(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		Values       json.RawMessage `json:"values"`
-		AsNode       string          `json:"as_node"`
-		Checkpoint   *state.Ref      `json:"checkpoint"`
-		CheckpointID string          `json:"checkpoint_id"`
-	}
+	var req update
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}

@@ -15,12 +15,17 @@ import (
 type historyQuery struct {
 	edge.Page
 	Before     checkpointBefore `json:"before"`
-	Metadata   json.RawMessage  `json:"metadata"`
+	Metadata   json.RawMessage  `json:"metadata" type:"object" doc:"what their metadata must contain"`
 	Checkpoint *state.Ref       `json:"checkpoint"`
 }
 
 // checkpointBefore is a checkpoint's id, or a config object with one.
 type checkpointBefore string
+
+// Shape says that it has two forms.
+func (checkpointBefore) Shape() jsonvalue.Object {
+	return jsonvalue.Object{{"description", `a checkpoint's id, or {"configurable": {"checkpoint_id": id}}`}, {"type", []string{"string", "object"}}}
+}
 
 func (c *checkpointBefore) UnmarshalJSON(data []byte) error {
 	var id string

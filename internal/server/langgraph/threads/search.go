@@ -19,9 +19,9 @@ import (
 type criteria struct {
 	edge.Criteria
 	IDs     []string          `json:"ids"`
-	Values  json.RawMessage   `json:"values"`
-	Status  string            `json:"status"`
-	Extract map[string]string `json:"extract"`
+	Values  json.RawMessage   `json:"values" type:"object" doc:"what their values must contain"`
+	Status  string            `json:"status" enum:"idle,busy,interrupted,error"`
+	Extract map[string]string `json:"extract" doc:"paths to show, as values.messages[-1].content, by a name of yours"`
 }
 
 // read reads a search and turns it into the store's words.

@@ -19,11 +19,14 @@ func (s *Service) getState(w http.ResponseWriter, r *http.Request, who run.Ident
 	return s.answerState(w, r, who, ref, subgraphs)
 }
 
+// place is a checkpoint to look at.
+type place struct {
+	Checkpoint *state.Ref `json:"checkpoint" required:"true"`
+	Subgraphs  bool       `json:"subgraphs" doc:"show also the states below its tasks"`
+}
+
 func (s *Service) postCheckpoint(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		Checkpoint *state.Ref `json:"checkpoint"`
-		Subgraphs  bool       `json:"subgraphs"`
-	}
+	var req place
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}

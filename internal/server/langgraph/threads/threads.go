@@ -54,21 +54,57 @@ func New(opt Options) *Service { return &Service{opt} }
 
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
-	t.Handle("POST /threads", s.create)
-	t.Handle("POST /threads/search", s.search)
-	t.Handle("POST /threads/count", edge.Count(s.counted))
-	t.Handle("POST /threads/prune", s.prune)
-	t.Handle("GET /threads/{thread_id}", s.get)
-	t.Handle("PATCH /threads/{thread_id}", s.patch)
-	t.Handle("DELETE /threads/{thread_id}", s.remove)
-	t.Handle("POST /threads/{thread_id}/copy", s.copy)
-	t.Handle("GET /threads/{thread_id}/state", s.getState)
-	t.Handle("GET /threads/{thread_id}/state/{checkpoint_id}", s.getState)
-	t.Handle("POST /threads/{thread_id}/state/checkpoint", s.postCheckpoint)
-	t.Handle("POST /threads/{thread_id}/state", s.updateState)
-	t.Handle("PATCH /threads/{thread_id}/state", s.patch)
-	t.Handle("GET /threads/{thread_id}/history", s.getHistory)
-	t.Handle("POST /threads/{thread_id}/history", s.postHistory)
+	t.Section("threads", "Conversations, with their state and its history")
+	t.Handle("POST /threads", s.create, edge.Doc{Summary: "Create a thread", Body: creation{}, Answer: Thread{}, Fails: []int{409}})
+	t.Handle("POST /threads/search", s.search, edge.Doc{Summary: "Search threads", Body: criteria{}, Answer: []Thread{}})
+	t.Handle("POST /threads/count", edge.Count(s.counted), edge.Doc{Summary: "Count threads", Body: criteria{}, Answer: 0})
+	t.Handle("POST /threads/prune", s.prune, edge.Doc{
+		Summary: "Delete threads, or all but their latest state", Body: pruning{}, Answer: jsonvalue.Object{{"pruned_count", 0}}, Fails: []int{409},
+	})
+	t.Handle("GET /threads/{thread_id}", s.get, edge.Doc{Summary: "Get a thread", Answer: Thread{}})
+	patch := edge.Doc{
+		Summary: "Change a thread's metadata or time to live; 204 where the header Prefer is return=minimal",
+		Body:    change{}, Status: []int{200, 204}, Answer: Thread{},
+	}
+	t.Handle("PATCH /threads/{thread_id}", s.patch, patch)
+	t.Handle("DELETE /threads/{thread_id}", s.remove, edge.Doc{
+		Summary: "Delete a thread with all that is its", Status: []int{204}, Fails: []int{409},
+	})
+	t.Handle("POST /threads/{thread_id}/copy", s.copy, edge.Doc{Summary: "Copy a thread with its history", Answer: Thread{}, Fails: []int{409}})
+	where := jsonvalue.Object{{"subgraphs", false}, {"checkpoint_ns", ""}}
+	t.Handle("GET /threads/{thread_id}/state", s.getState, edge.Doc{Summary: "Get its state", Query: where, Answer: state.ThreadState{}})
+	t.Handle("GET /threads/{thread_id}/state/{checkpoint_id}", s.getState, edge.Doc{
+		Summary: "Get the state at a checkpoint", Query: where, Answer: state.ThreadState{},
+	})
+	t.Handle("POST /threads/{thread_id}/state/checkpoint", s.postCheckpoint, edge.Doc{
+		Summary: "Get the state at a checkpoint of any namespace", Body: place{}, Answer: state.ThreadState{},
+	})
+	t.Handle("POST /threads/{thread_id}/state", s.updateState, edge.Doc{
+		Summary: "Change the state, also as a node or from an older checkpoint", Body: update{}, Fails: []int{409},
+		Answer: jsonvalue.Object{{"checkpoint", jsonvalue.Object{{"thread_id", ""}, {"checkpoint_ns", ""}, {"checkpoint_id", ""}}}},
+	})
+	t.Handle("PATCH /threads/{thread_id}/state", s.patch, patch)
+	t.Handle("GET /threads/{thread_id}/history", s.getHistory, edge.Doc{
+		Summary: "List checkpoints, newest first", Query: jsonvalue.Object{{"limit", 0}, {"before", ""}}, Answer: []state.ThreadState{},
+	})
+	t.Handle("POST /threads/{thread_id}/history", s.postHistory, edge.Doc{
+		Summary: "List checkpoints, newest first", Body: historyQuery{}, Answer: []state.ThreadState{},
+	})
+}
+
+// Thread is what toJSON shows.
+type Thread struct {
+	ID         string                       `json:"thread_id" format:"uuid"`
+	CreatedAt  time.Time                    `json:"created_at"`
+	UpdatedAt  time.Time                    `json:"updated_at"`
+	StateAt    *time.Time                   `json:"state_updated_at"`
+	Metadata   json.RawMessage              `json:"metadata" type:"object"`
+	Status     string                       `json:"status" enum:"idle,busy,interrupted,error"`
+	Config     json.RawMessage              `json:"config" type:"object"`
+	Values     json.RawMessage              `json:"values,omitempty" type:"object"`
+	Interrupts map[string][]state.Interrupt `json:"interrupts" doc:"open questions, by task"`
+	Error      string                       `json:"error,omitempty" doc:"JSON: message and name"`
+	ExpiresAt  time.Time                    `json:"expires_at,omitzero"`
 }
 
 // NotFound says that there is no such thread, where the error is that something is missing. Others pass.
@@ -76,7 +112,7 @@ func NotFound(err error, id string) error {
 	return edge.NotFound(err, "Thread with ID %s not found", id)
 }
 
-var members = []string{"thread_id", "created_at", "updated_at", "state_updated_at", "metadata", "status", "config", "values", "interrupts", "error", "expires_at"}
+var members = edge.Members[Thread]()
 
 // toJSON shows a thread. Its values and interrupts are read from its state, unless nobody wants them.
 func (s *Service) toJSON(ctx context.Context, th run.Thread, names []string) (jsonvalue.Object, error) {
@@ -115,6 +151,14 @@ type timeToLive struct {
 	given   bool
 }
 
+// Shape says that it has two forms.
+func (timeToLive) Shape() jsonvalue.Object {
+	minutes := jsonvalue.Object{{"type", "number"}, {"minimum", 0}}
+	return jsonvalue.Object{{"description", "minutes; 0 is for ever"}, {"oneOf", jsonvalue.List{minutes, jsonvalue.Object{
+		{"type", "object"}, {"properties", jsonvalue.Object{{"ttl", minutes}, {"strategy", edge.Word{"delete"}.Shape()}}}, {"required", []string{"ttl"}},
+	}}}}
+}
+
 func (t *timeToLive) UnmarshalJSON(data []byte) error {
 	if jsonvalue.IsNull(data) {
 		return nil
@@ -151,14 +195,16 @@ func (t timeToLive) expiry() *time.Time {
 	return &at
 }
 
+type creation struct {
+	ThreadID   string          `json:"thread_id" format:"uuid" doc:"made up, if there is none"`
+	Metadata   json.RawMessage `json:"metadata" type:"object"`
+	IfExists   string          `json:"if_exists" enum:"raise,do_nothing"`
+	Supersteps []superstep     `json:"supersteps" doc:"a history to begin with; metadata.graph_id says of which graph"`
+	TTL        timeToLive      `json:"ttl"`
+}
+
 func (s *Service) create(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		ThreadID   string          `json:"thread_id"`
-		Metadata   json.RawMessage `json:"metadata"`
-		IfExists   string          `json:"if_exists"`
-		Supersteps []superstep     `json:"supersteps"`
-		TTL        timeToLive      `json:"ttl"`
-	}
+	var req creation
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}
@@ -230,15 +276,17 @@ func (s *Service) get(w http.ResponseWriter, r *http.Request, who run.Identity) 
 	return s.answer(w, r.Context(), th)
 }
 
+type change struct {
+	Metadata json.RawMessage `json:"metadata" type:"object"`
+	TTL      timeToLive      `json:"ttl"`
+}
+
 func (s *Service) patch(w http.ResponseWriter, r *http.Request, who run.Identity) error {
 	id, err := edge.PathID(r, "thread_id")
 	if err != nil {
 		return err
 	}
-	var req struct {
-		Metadata json.RawMessage `json:"metadata"`
-		TTL      timeToLive      `json:"ttl"`
-	}
+	var req change
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}
@@ -341,11 +389,13 @@ func (s *Service) copy(w http.ResponseWriter, r *http.Request, who run.Identity)
 	return s.answer(w, r.Context(), th)
 }
 
+type pruning struct {
+	ThreadIDs []string `json:"thread_ids"`
+	Strategy  string   `json:"strategy" enum:"delete,keep_latest"`
+}
+
 func (s *Service) prune(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var req struct {
-		ThreadIDs []string `json:"thread_ids"`
-		Strategy  string   `json:"strategy"`
-	}
+	var req pruning
 	if err := edge.Decode(w, r, &req); err != nil {
 		return err
 	}

@@ -1,0 +1,501 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server"
+)
+
+// apiDoc is what these tests read of /openapi.json.
+type apiDoc struct {
+	OpenAPI    string
+	Tags       []struct{ Name, Description string }
+	Paths      map[string]map[string]*apiOperation
+	Webhooks   map[string]map[string]*apiOperation
+	Components struct {
+		Schemas   map[string]json.RawMessage
+		Responses map[string]json.RawMessage
+	}
+}
+
+type apiOperation struct {
+	OperationID string `json:"operationId"`
+	Summary     string
+	Tags        []string
+	Parameters  []struct {
+		Name, In string
+		Required bool
+		Schema   *jsonschema.Schema
+	}
+	RequestBody *struct{ Content apiContent } `json:"requestBody"`
+	Responses   map[string]struct {
+		Ref     string `json:"$ref"`
+		Content apiContent
+	}
+}
+
+type apiContent map[string]struct{ Schema json.RawMessage }
+
+// apiWorld is a server with all that it can have, and its own description.
+type apiWorld struct {
+	*taskWorld
+	doc  apiDoc
+	raw  []byte
+	defs json.RawMessage // the schemas that others refer to
+}
+
+func newAPI(t *testing.T) *apiWorld {
+	w := &apiWorld{taskWorld: newTasks(t, allGraphs(), func(o *server.Options) {
+		o.Scheduler, o.Webhooks, o.Version = run.OpenScheduler(o.Engine, o.Store.(run.CronStore), nil), true, "1.2.3"
+		t.Cleanup(o.Scheduler.Close)
+	})}
+	w.raw = w.must(200, "GET", "/openapi.json", "").body
+	if err := json.Unmarshal(w.raw, &w.doc); err != nil {
+		t.Fatal(err)
+	}
+	defs, err := json.Marshal(w.doc.Components.Schemas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.defs = defs
+	return w
+}
+
+// each calls for every operation, as "METHOD /path".
+func (w *apiWorld) each(f func(route string, op *apiOperation)) {
+	for _, path := range slices.Sorted(maps.Keys(w.doc.Paths)) {
+		for method, op := range w.doc.Paths[path] {
+			f(strings.ToUpper(method)+" "+path, op)
+		}
+	}
+}
+
+// schema reads a schema so that it can be used. A strict one knows all members that there are.
+func (w *apiWorld) schema(raw json.RawMessage, strict bool) *jsonschema.Resolved {
+	w.t.Helper()
+	text := fmt.Sprintf(`{"$defs":%s,"allOf":[%s]}`, w.defs, raw)
+	var any map[string]any
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "#/components/schemas/", "#/$defs/")), &any); err != nil {
+		w.t.Fatal(err)
+	}
+	if strict {
+		closeObjects(any)
+	}
+	data, err := json.Marshal(any)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(data, &s); err != nil {
+		w.t.Fatalf("%v: %s", err, raw)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		w.t.Fatalf("%v: %s", err, raw)
+	}
+	return resolved
+}
+
+func closeObjects(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if v["type"] == "object" && v["properties"] != nil {
+			v["additionalProperties"] = false
+		}
+		for _, x := range v {
+			closeObjects(x)
+		}
+	case []any:
+		for _, x := range v {
+			closeObjects(x)
+		}
+	}
+}
+
+func TestEveryRouteIsDescribed(t *testing.T) {
+	w := newAPI(t)
+	described := map[string]bool{}
+	var tags []string
+	for _, tag := range w.doc.Tags {
+		if tag.Description == "" || slices.Contains(tags, tag.Name) {
+			t.Errorf("the tag %q has no description, or two", tag.Name)
+		}
+		tags = append(tags, tag.Name)
+	}
+	ids := map[string]string{}
+	check := func(route string, op *apiOperation) {
+		described[route] = true
+		if op.Summary == "" || len(op.Tags) != 1 || !slices.Contains(tags, op.Tags[0]) {
+			t.Errorf("%s: its summary is %q, its tags are %v", route, op.Summary, op.Tags)
+		}
+		if other, ok := ids[op.OperationID]; ok || op.OperationID == "" {
+			t.Errorf("%s and %s have the same id %q", route, other, op.OperationID)
+		}
+		ids[op.OperationID] = route
+		declared := map[string]bool{}
+		for _, p := range op.Parameters {
+			if p.In == "path" && !p.Required || p.Schema == nil || declared[p.In+p.Name] {
+				t.Errorf("%s: the parameter %s is not declared right", route, p.Name)
+			}
+			declared[p.In+p.Name] = true
+		}
+		for _, m := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(route, -1) {
+			if !declared["path"+m[1]] {
+				t.Errorf("%s: the parameter %s is not declared", route, m[1])
+			}
+		}
+		if op.RequestBody != nil {
+			w.schema(op.RequestBody.Content["application/json"].Schema, false)
+		}
+		for status, r := range op.Responses {
+			switch {
+			case status >= "4":
+				if w.doc.Components.Responses[strings.TrimPrefix(r.Ref, "#/components/responses/")] == nil {
+					t.Errorf("%s: nothing is said of %s", route, status)
+				}
+			case status == "200" && len(r.Content) == 0 && route != "GET /docs":
+				t.Errorf("%s: nothing is said of what it answers", route)
+			}
+			for _, c := range r.Content {
+				w.schema(c.Schema, true)
+			}
+		}
+	}
+	w.each(check)
+	for name, methods := range w.doc.Webhooks {
+		check("POST "+name, methods["post"])
+	}
+	for _, route := range append(w.srv.Routes(), "GET /", "GET /ok", "GET /info", "GET /docs", "GET /openapi.json", "POST run_ended") {
+		if !described[route] {
+			t.Errorf("%s is not described", route)
+		}
+		delete(described, route)
+	}
+	for route := range described {
+		t.Errorf("%s is described and does not exist", route)
+	}
+	for _, ref := range regexp.MustCompile(`"\$ref":"#/components/schemas/(\w+)"`).FindAllSubmatch(w.raw, -1) {
+		if w.doc.Components.Schemas[string(ref[1])] == nil {
+			t.Errorf("%s leads nowhere", ref[0])
+		}
+	}
+	for status, r := range w.doc.Components.Responses {
+		if !strings.Contains(string(r), "schemas/Problem") || strings.Contains(string(r), `"description":""`) {
+			t.Errorf("it is not said what %s means: %s", status, r)
+		}
+	}
+}
+
+// body is what a route takes: the members of one object, and those of them that are required.
+func (w *apiWorld) body(op *apiOperation) (s struct {
+	Ref        string `json:"$ref"`
+	Type       string
+	Items      json.RawMessage
+	Required   []string
+	Properties map[string]map[string]any
+}) {
+	w.t.Helper()
+	raw := op.RequestBody.Content["application/json"].Schema
+	for raw != nil {
+		s.Ref, s.Items = "", nil
+		if err := json.Unmarshal(raw, &s); err != nil {
+			w.t.Fatal(err)
+		}
+		if raw = s.Items; s.Ref != "" {
+			raw = w.doc.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+		}
+	}
+	return s
+}
+
+// things are made once, for routes to speak of.
+func (w *apiWorld) things() *strings.Replacer {
+	thread := w.must(200, "POST", "/threads", `{"metadata":{"graph_id":"agent"}}`).object(w.t)["thread_id"].(string)
+	w.must(200, "POST", "/threads/"+thread+"/runs/wait", `{"assistant_id":"agent","input":{"messages":"hi"}}`)
+	var runs []struct {
+		ID string `json:"run_id"`
+	}
+	if err := json.Unmarshal(w.must(200, "GET", "/threads/"+thread+"/runs", "").body, &runs); err != nil || len(runs) != 1 {
+		w.t.Fatal(runs, err)
+	}
+	assistant := w.must(200, "POST", "/assistants", `{"graph_id":"agent"}`).object(w.t)["assistant_id"].(string)
+	cron := w.must(200, "POST", "/runs/crons", `{"assistant_id":"agent","schedule":"0 0 1 1 *"}`).object(w.t)["cron_id"].(string)
+	state := w.must(200, "GET", "/threads/"+thread+"/state", "").object(w.t)
+	return strings.NewReplacer("{thread_id}", thread, "{run_id}", runs[0].ID, "{id}", runs[0].ID, "{assistant_id}", assistant, "{cron_id}", cron,
+		"{checkpoint_id}", state["checkpoint"].(map[string]any)["checkpoint_id"].(string), "{namespace}", "none")
+}
+
+// samples are values of the members that are required somewhere.
+var samples = map[string]any{
+	"assistant_id": "agent", "graph_id": "agent", "schedule": "0 0 1 1 *", "version": 1, "checkpoint": map[string]any{}, "namespace": []string{"a"},
+	"key": "k", "value": map[string]any{}, "id": 1, "method": "state.get", "channels": []string{"values"}, "input": "hi",
+}
+
+// ask sends a body, as one of a list where the route takes one, and reads what is wrong with it.
+func (w *apiWorld) ask(op *apiOperation, method, path string, members map[string]any) (status int, field, detail string) {
+	w.t.Helper()
+	var body any = members
+	if op.RequestBody.Content["application/json"].Schema[9] == 'a' {
+		body = []any{members}
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var problem struct{ Field, Detail string }
+	res, err := w.client.Do(w.request(method, path, string(data)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= 400 {
+		if err := json.NewDecoder(res.Body).Decode(&problem); err != nil {
+			w.t.Fatalf("%s %s: %d: %v", method, path, res.StatusCode, err)
+		}
+	}
+	return res.StatusCode, strings.TrimPrefix(problem.Field, "0."), problem.Detail
+}
+
+func TestWhatIsRequiredIsRefusedWhereItIsMissing(t *testing.T) {
+	w := newAPI(t)
+	ids := w.things()
+	asked := 0
+	w.each(func(route string, op *apiOperation) {
+		if op.RequestBody == nil {
+			return
+		}
+		method, path, _ := strings.Cut(route, " ")
+		path = ids.Replace(path)
+		all := map[string]any{}
+		for _, name := range w.body(op).Required {
+			if all[name] = samples[name]; all[name] == nil {
+				t.Fatalf("%s: there is no sample of %s", route, name)
+			}
+		}
+		for name := range all {
+			some := maps.Clone(all)
+			delete(some, name)
+			if status, field, detail := w.ask(op, method, path, some); status < 400 || status > 499 || field != name {
+				t.Errorf("%s without %s: %d about %q: %s", route, name, status, field, detail)
+			}
+			asked++
+		}
+		if route == "POST /tasks/{id}/input" {
+			return // takes one of two forms, as the description of its members says
+		}
+		if _, field, detail := w.ask(op, method, path, all); strings.Contains(detail, "required") {
+			t.Errorf("%s: %s is required, and that is not said: %s", route, field, detail)
+		}
+	})
+	if asked < 20 {
+		t.Errorf("only %d members are required", asked)
+	}
+}
+
+// What is described must be what is decoded: a value of another type is refused under the member's name, and so is a
+// word that is none of those that are said, with all of them.
+func TestMembersAreRefusedWhereTheyAreNotWhatIsSaid(t *testing.T) {
+	w := newAPI(t)
+	ids := w.things()
+	asked := 0
+	w.each(func(route string, op *apiOperation) {
+		if op.RequestBody == nil {
+			return
+		}
+		method, path, _ := strings.Cut(route, " ")
+		path = ids.Replace(path)
+		body := w.body(op)
+		for name, schema := range body.Properties {
+			if route+" "+name == "POST /threads/{thread_id}/commands params" {
+				continue // is refused in an answer of the protocol's
+			}
+			members := map[string]any{}
+			for _, r := range body.Required {
+				members[r] = samples[r]
+			}
+			if route == "POST /tasks/{id}/input" {
+				members = map[string]any{"interrupt_id": "x", "value": 1}
+			}
+			if schema["type"] != nil || schema["oneOf"] != nil || schema["$ref"] != nil {
+				members[name] = true
+				if schema["type"] == "boolean" {
+					members[name] = "yes"
+				}
+				asked++
+				if status, field, detail := w.ask(op, method, path, members); status < 400 || status > 499 || field != name && !strings.HasPrefix(field, name+".") {
+					t.Errorf("%s with %s %v: %d about %q: %s", route, name, members[name], status, field, detail)
+				}
+			}
+			if words, ok := schema["enum"].([]any); ok {
+				members[name] = "none-of-them"
+				status, field, detail := w.ask(op, method, path, members)
+				if status != http.StatusUnprocessableEntity || field != name {
+					t.Errorf("%s with a wrong %s: %d about %q: %s", route, name, status, field, detail)
+				}
+				for _, word := range words {
+					if !strings.Contains(detail, word.(string)) {
+						t.Errorf("%s: %s can be %s, of which the refusal says nothing: %s", route, name, word, detail)
+					}
+				}
+			}
+		}
+	})
+	if asked < 100 {
+		t.Errorf("only %d members have a type", asked)
+	}
+}
+
+// What is answered must be what is described, with no member too many or too few.
+func TestAnswersAreWhatIsSaid(t *testing.T) {
+	w := newAPI(t)
+	ids := w.things()
+	unseen := map[string]bool{}
+	w.each(func(route string, op *apiOperation) {
+		for status, r := range op.Responses {
+			if _, ok := r.Content["application/json"]; ok {
+				unseen[route+" "+status] = true
+			}
+		}
+	})
+	call := func(route, query, body string) (answer map[string]any) {
+		t.Helper()
+		method, path, _ := strings.Cut(route, " ")
+		res := w.do(method, ids.Replace(path)+query, ids.Replace(body))
+		op := w.doc.Paths[path][strings.ToLower(method)]
+		r, ok := op.Responses[fmt.Sprint(res.status)]
+		if !ok || res.status > 299 {
+			t.Fatalf("%s: got %d: %s", route, res.status, res.body)
+		}
+		delete(unseen, fmt.Sprint(route, " ", res.status))
+		c, ok := r.Content["application/json"]
+		if !ok {
+			if len(res.body) > 0 && r.Content["text/event-stream"].Schema == nil {
+				t.Errorf("%s answers with what is not described: %s", route, res.body)
+			}
+			return nil
+		}
+		var got any
+		if err := json.Unmarshal(res.body, &got); err != nil {
+			t.Fatalf("%s: %v: %s", route, err, res.body)
+		}
+		if err := w.schema(c.Schema, true).Validate(got); err != nil {
+			t.Errorf("%s answers with what is described otherwise: %v\n%s", route, err, res.body)
+		}
+		answer, _ = got.(map[string]any)
+		return answer
+	}
+
+	for _, path := range []string{"/", "/ok", "/info", "/openapi.json"} {
+		call("GET "+path, "", "")
+	}
+	call("POST /assistants", "", `{"graph_id":"agent","name":"n","description":"d","config":{"tags":["x"]},"metadata":{"a":1}}`)
+	call("POST /assistants/search", "", `{}`)
+	call("POST /assistants/count", "", `{}`)
+	call("GET /assistants/{assistant_id}", "", "")
+	call("PATCH /assistants/{assistant_id}", "", `{"name":"m"}`)
+	call("GET /assistants/{assistant_id}/graph", "?xray=true", "")
+	call("GET /assistants/{assistant_id}/schemas", "", "")
+	call("GET /assistants/{assistant_id}/subgraphs", "?recurse=true", "")
+	call("GET /assistants/{assistant_id}/subgraphs/{namespace}", "", "")
+	call("POST /assistants/{assistant_id}/versions", "", `{}`)
+	call("POST /assistants/{assistant_id}/latest", "", `{"version":1}`)
+
+	empty := call("POST /threads", "", `{"ttl":60}`)["thread_id"].(string)
+	first := ids
+	ids = strings.NewReplacer("{thread_id}", empty)
+	call("GET /threads/{thread_id}/state", "", "")
+	ids = first
+	call("POST /threads/{thread_id}/runs/wait", "", `{"assistant_id":"ask","input":{"messages":"hi"}}`)
+	call("POST /threads/search", "", `{}`)
+	call("POST /threads/count", "", `{"status":"interrupted"}`)
+	call("GET /threads/{thread_id}", "", "")
+	call("PATCH /threads/{thread_id}", "", `{"metadata":{"b":2}}`)
+	call("PATCH /threads/{thread_id}/state", "", `{"ttl":{"ttl":5}}`)
+	call("POST /threads/{thread_id}/copy", "", "")
+	call("GET /threads/{thread_id}/state", "?subgraphs=true", "")
+	call("GET /threads/{thread_id}/state/{checkpoint_id}", "", "")
+	call("POST /threads/{thread_id}/state/checkpoint", "", `{"checkpoint":{"checkpoint_id":"{checkpoint_id}"}}`)
+	call("GET /threads/{thread_id}/history", "?limit=100", "")
+	call("POST /threads/{thread_id}/history", "", `{}`)
+	call("POST /threads/{thread_id}/commands", "", `{"id":1,"method":"state.get"}`)
+	call("POST /threads/{thread_id}/commands", "", `{"id":2,"method":"no.such"}`)
+
+	w.must(200, "GET", "/runs/"+call("POST /threads/{thread_id}/runs", "", `{"assistant_id":"agent","input":{"messages":"hi"}}`)["run_id"].(string)+"/join", "")
+	call("GET /threads/{thread_id}/runs", "?limit=100", "")
+	call("GET /threads/{thread_id}/runs/{run_id}", "", "")
+	call("GET /threads/{thread_id}/runs/{run_id}/join", "", "")
+	call("POST /threads/{thread_id}/runs/{run_id}/cancel", "?wait=true", "")
+	call("POST /runs", "", `{"assistant_id":"agent","input":{"messages":"hi"}}`)
+	call("POST /runs/wait", "", `{"assistant_id":"agent","input":{"messages":"hi"}}`)
+	call("POST /runs/batch", "", `[{"assistant_id":"agent","input":{"messages":"hi"}}]`)
+	call("GET /runs/{run_id}", "", "")
+	call("GET /runs/{run_id}/join", "", "")
+	call("POST /runs/{run_id}/cancel", "", "")
+
+	call("POST /runs/crons", "", `{"assistant_id":"agent","schedule":"0 0 1 1 *","timezone":"Europe/Berlin","end_time":"2100-01-01T00:00:00Z"}`)
+	call("POST /threads/{thread_id}/runs/crons", "", `{"assistant_id":"agent","schedule":"0 0 1 1 *"}`)
+	call("POST /runs/crons/search", "", `{}`)
+	call("POST /runs/crons/count", "", `{}`)
+	call("PATCH /runs/crons/{cron_id}", "", `{"enabled":false}`)
+	call("DELETE /runs/crons/{cron_id}", "", "")
+
+	call("GET /store/items", "?namespace=a&key=k", "")
+	call("PUT /store/items", "", `{"namespace":["a"],"key":"k","value":{"text":"word"}}`)
+	call("GET /store/items", "?namespace=a&key=k", "")
+	call("POST /store/items/search", "", `{"query":"word"}`)
+	call("POST /store/namespaces", "", `{}`)
+	call("DELETE /store/items", "", `{"namespace":["a"],"key":"k"}`)
+
+	call("POST /tasks", "", `{"input":"hi"}`)
+	call("POST /tasks", "", `{"input":"hi","assistant":"manager"}`)
+	asked := call("POST /tasks", "", `{"input":"hi","assistant":"ask"}`)
+	id, question := asked["task_id"].(string), asked["interrupts"].([]any)[0].(map[string]any)["id"].(string)
+	ids = strings.NewReplacer("{id}", id)
+	call("POST /tasks/{id}/input", "", `{"interrupt_id":"`+question+`","value":"me"}`)
+	ids = first
+	call("GET /tasks", "", "")
+	call("GET /tasks/{id}", "", "")
+	call("GET /tasks/{id}/model-view", "", "")
+	slow := w.must(200, "POST", "/runs", `{"assistant_id":"agent","input":{"messages":"hi"},"after_seconds":3600}`).object(t)["run_id"].(string)
+	ids = strings.NewReplacer("{id}", slow)
+	call("POST /tasks/{id}/cancel", "", `{}`)
+	call("POST /tasks/{id}/cancel", "", `{"wait":true}`)
+	ids = first
+
+	call("DELETE /assistants/{assistant_id}", "", "")
+	call("POST /threads/{thread_id}/state", "", `{"values":{"messages":"by hand"}}`)
+	call("POST /threads/prune", "", `{"thread_ids":["{thread_id}"]}`)
+	for route := range unseen {
+		t.Errorf("%s was not tried", route)
+	}
+}
+
+func TestTheRootSendsPeopleToThePageAndTellsProgramsWhatThereIs(t *testing.T) {
+	w := newAPI(t)
+	w.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	got := w.must(http.StatusSeeOther, "GET", "/", "", "Accept", "text/html,application/xhtml+xml,*/*;q=0.8", "Origin", "http://localhost:3000")
+	if at := got.header.Get("Location"); at != "/docs" || !slices.Equal(got.header.Values("Vary"), []string{"Origin", "Accept"}) {
+		t.Errorf("Location is %q, Vary %q", at, got.header.Values("Vary"))
+	}
+	for _, accept := range []string{"", "*/*", "application/json"} {
+		o := w.must(200, "GET", "/", "", "Accept", accept).object(t)
+		if o["version"] != "1.2.3" || o["openapi"] != "/openapi.json" {
+			t.Errorf("got %v", o)
+		}
+	}
+	w.must(http.StatusNotFound, "GET", "/nothing", "", "Accept", "text/html")
+	page := w.must(200, "GET", "/docs", "")
+	if regexp.MustCompile(`(src|href)="?(https?:)?//|url\(`).Match(page.body) || page.header.Get("Content-Security-Policy") == "" {
+		t.Error("the page loads from elsewhere, or may")
+	}
+}
