@@ -166,7 +166,7 @@ func (q *queue) add(l *Log, b Batch) error {
 		if env.At.IsZero() {
 			env.At = time.Now()
 		}
-		env.At = env.At.UTC().Truncate(time.Microsecond)
+		env.At = time.UnixMicro(env.At.UnixMicro()).UTC() // what is left of it on disk
 		// Run, thread and epoch are the chunk's; they are not repeated on every line.
 		env.Run, env.Thread, env.Epoch = "", "", 0
 		if l.j != nil {
