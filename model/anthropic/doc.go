@@ -13,8 +13,13 @@
 //     and it is the caller who says so. A call without any input has the arguments {}.
 //   - The provider's citations have no position in the answer, they belong to a block. They are told when
 //     the block has ended, and span all of it.
-//   - What Anthropic's own tools (web search, code execution) asked and found is not passed on: the parts of
-//     package model have no word for it. The text that they led to, and its citations, are.
+//   - What Anthropic's own tools (web search, code execution, MCP) asked and found is kept, as [model.Opaque], and sent
+//     back on the next turn in its place; so are compactions and other blocks that are not known here, if they came
+//     whole. A call of theirs without a result is sent back only if it is the last thing said. The container that
+//     code ran in is asked for again while it lasts.
+//   - A second message that begins in the middle of an answer, as a proxy that retries makes it, is Broken: two answers
+//     are never one.
+//   - A refusal's explanation is told with the finish.
 //   - Usage is what the provider said last. Input tokens include those read from and written to its cache.
 //   - An answer is complete when message_stop has come, and not before: without it, the class is Broken.
 //

@@ -12,7 +12,9 @@
 //     text; thoughts themselves are not sent.
 //   - Arguments that arrive by JSON path are passed on as the JSON text that they grow into, so that the pieces
 //     of a call, joined, are its arguments. Whole arguments are one piece. Calls without an id have none.
-//   - Grounding is told as URL citations of the text blocks, in code points, although the wire counts bytes. A
+//   - Code that the provider ran, what came of it, and other parts that only it understands are kept, as [model.Opaque],
+//     and sent back as they came; so is the signature of a picture, with the picture.
+//   - Grounding and citations are told as URL citations of the text blocks, in code points, although the wire counts bytes. A
 //     segment that cannot be found in the text is not told.
 //   - Usage is what the provider said last; it says so with every chunk, and is passed on when it changes.
 //   - The finish is told when the stream has ended, since grounding and usage may follow the finish reason.

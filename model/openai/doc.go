@@ -18,6 +18,8 @@
 //   - The key appears in no error, event or print-out.
 //   - Reasoning is sent back only to the provider that made it, as its [item.Reasoning] says, in the form that
 //     this provider wants; what makes it verifiable (encrypted content, signatures) is kept.
+//   - What the Responses API's own tools asked and found is kept, as [model.Opaque], and sent back behind the reasoning
+//     that led to it, to the provider that made it and to no other. Chat Completions has no place for it.
 //   - What this wire cannot carry (an image in a text-only model, a file by address on Chat Completions) is
 //     replaced by a mention in the text, so that a conversation can move between models.
 package openai
