@@ -34,9 +34,8 @@ type delta struct {
 
 // read fills the frame with the next payload.
 func (f *frame) read(r *payload.Reader) {
-	*f = frame{Type: f.Type}
 	was := f.Type
-	f.Type = ""
+	*f = frame{Usage: unsaid}
 	for name := range r.Object {
 		switch string(name) {
 		case "type":
@@ -178,11 +177,16 @@ func (c citation) annotation(runes int) item.Annotation {
 	return a
 }
 
-// usage is what a frame says of the cost, and what was said so far.
+// usage is what a frame says of the cost, or what was said so far. A number that was not said is less than zero.
 type usage struct{ input, output, fromCache, toCache, thinking int }
+
+var unsaid = usage{-1, -1, -1, -1, -1}
 
 func (u *usage) read(r *payload.Reader) {
 	for name := range r.Object {
+		if r.Null() {
+			continue
+		}
 		switch string(name) {
 		case "input_tokens":
 			u.input = r.Int()

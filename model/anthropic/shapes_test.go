@@ -78,6 +78,10 @@ func TestShapes(t *testing.T) {
 			[]string{strings.Replace(start, `"input_tokens":20,"output_tokens":1`, `"input_tokens":0,"output_tokens":0`, 1), began("0", `{"type":"text","text":"Ja"}`), ended("0"),
 				`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":300,"cache_read_input_tokens":50,"cache_creation_input_tokens":null,"output_tokens":4,"server_tool_use":{"web_search_requests":1},"output_tokens_details":{"thinking_tokens":2}}}`, stop},
 			providertest.Answer{Texts: []string{"Ja"}, Usage: item.Usage{InputTokens: 350, OutputTokens: 4, CachedTokens: 50, ReasoningTokens: 2}, Finish: finish(item.FinishStop, "end_turn")}, ""},
+		"counted anew after a compaction": {
+			[]string{strings.Replace(start, `"input_tokens":20,`, `"input_tokens":100,"cache_read_input_tokens":55096,`, 1), began("0", `{"type":"text","text":"Ja"}`), ended("0"),
+				`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":181,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":8,"iterations":[{"type":"compaction","input_tokens":100}]}}`, stop},
+			providertest.Answer{Texts: []string{"Ja"}, Usage: item.Usage{InputTokens: 181, OutputTokens: 8}, Finish: finish(item.FinishStop, "end_turn")}, ""},
 		"an error without its event's name": {
 			[]string{start, `{"error":{"type":"overloaded_error","message":"Overloaded"}}`}, providertest.Answer{Usage: item.Usage{InputTokens: 20, OutputTokens: 1}}, "Overloaded"},
 	} {

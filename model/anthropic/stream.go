@@ -304,15 +304,20 @@ func (b *block) whole() bool {
 	return set("input", b.partial) && set("content", b.content)
 }
 
-// count takes what the provider says of the cost so far. Its numbers are totals, and one that is left out, or given as
-// zero, says nothing.
+// count takes what the provider says of the cost so far. Its numbers are totals. One that is left out says nothing, and
+// so does a zero where no input is counted: servers that only speak like Anthropic end with such zeros. Where input is
+// counted anew, as after a compaction, a zero beside it is one.
 func (d *decoder) count(u usage) {
 	t := &d.usage
 	for _, n := range []struct {
 		total *int
 		said  int
-	}{{&t.input, u.input}, {&t.output, u.output}, {&t.fromCache, u.fromCache}, {&t.toCache, u.toCache}, {&t.thinking, u.thinking}} {
-		if n.said > 0 {
+		zero  bool // counts
+	}{
+		{&t.input, u.input, false}, {&t.output, u.output, false}, {&t.thinking, u.thinking, false},
+		{&t.fromCache, u.fromCache, u.input > 0}, {&t.toCache, u.toCache, u.input > 0},
+	} {
+		if n.said > 0 || n.said == 0 && n.zero {
 			*n.total = n.said
 		}
 	}
