@@ -57,7 +57,7 @@ var Rules = []Rule{
 	{"internal/wire", nouns, []string{"net/http"}, "it says what a dialect is"},
 	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
 		"a dialect is a pure fold of events: no storage, no run, no network"},
-	{"internal/server/jsonvalue", nil, nil, "values of JSON, whatever they mean"},
+	{"internal/server/jsonvalue", []string{"internal/jsonline"}, nil, "values of JSON, whatever they mean"},
 	{"internal/server/edge", join(runs, []string{"internal/server/jsonvalue"}), nil, "what requests of all dialects share, and no dialect's own words"},
 	{"internal/server/feed", join(nouns, runs, []string{"internal/wire", "internal/wire/sse"}), []string{"net/http"},
 		"readers of runs get bytes and bells; who writes them where is not its business"},

@@ -14,7 +14,10 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
+
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // Object is a JSON object whose members keep their order, so that answers read as people expect and do not
@@ -28,27 +31,39 @@ type Member = struct {
 }
 
 // MarshalJSON writes the members in their order.
-func (o Object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+func (o Object) MarshalJSON() ([]byte, error) { return o.append(nil) }
+
+// append writes an object with those inside of it in one go: what a MarshalJSON returns encoding/json reads once more,
+// and with an object in each other that would be once for each.
+func (o Object) append(dst []byte) (_ []byte, err error) {
+	dst = append(dst, '{')
 	for i, m := range o {
 		if i > 0 {
-			b.WriteByte(',')
+			dst = append(dst, ',')
 		}
-		key, err := json.Marshal(m.Name)
-		if err != nil {
+		dst = append(jsonline.AppendString(dst, m.Name), ':')
+		if dst, err = appendValue(dst, m.Value); err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(m.Value)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(value)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(dst, '}'), nil
+}
+
+func appendValue(dst []byte, value any) ([]byte, error) {
+	switch v := value.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case string:
+		return jsonline.AppendString(dst, v), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case json.RawMessage:
+		return jsonline.AppendRaw(dst, v)
+	case Object:
+		return v.append(dst)
+	}
+	raw, err := json.Marshal(value)
+	return append(dst, raw...), err
 }
 
 // Pick keeps the members with these names; all of them where none is named.
