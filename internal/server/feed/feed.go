@@ -152,23 +152,33 @@ func (fs *Feeds) release(f *feed) {
 }
 
 // after returns the encoded frames from number n on, and the number to ask for next. Where there are none it
-// returns a bell. early says that n lies before what is kept.
-func (f *feed) after(ctx context.Context, n int) (data []byte, next int, bell <-chan struct{}, early bool, err error) {
+// returns a bell. early says that n lies before what is kept. If wants is not nil, frames are passed over until the first
+// that it wants.
+func (f *feed) after(ctx context.Context, n int, wants func(id string) bool) (data []byte, next int, bell <-chan struct{}, early bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n < f.first {
 		return nil, n, nil, true, nil
 	}
-	// More than once for a reader that caught up for itself and is ahead of a feed that has just begun.
+	n = f.pass(n, wants)
+	// More than once for a reader that is ahead of the feed: it caught up for itself, or was ahead when it came.
 	for n >= f.end() && f.err == nil && bell == nil {
 		if bell, err = f.pump(ctx); err != nil {
 			return nil, n, nil, false, err
 		}
+		n = f.pass(n, wants)
 	}
 	if n < f.end() {
 		return f.buf[f.start(n):], f.end(), nil, false, nil
 	}
 	return nil, n, bell, false, f.err
+}
+
+// pass is the number of the first frame from n on that is wanted.
+func (f *feed) pass(n int, wants func(id string) bool) int {
+	for ; wants != nil && n >= f.first && n < f.end() && !wants(f.ids[n-f.first]); n++ {
+	}
+	return n
 }
 
 func (f *feed) end() int { return f.first + len(f.ends) }
@@ -257,7 +267,8 @@ func (f *feed) trim(limit int) {
 	f.first += k + 1
 }
 
-// find returns the number of the first frame that a reader wants, if that can be told from what is kept.
+// find returns the number of the first frame that a reader wants, if that can be told from what is kept. A reader that goes by the order of
+// ids may want a later one still: the feed may be behind it.
 func (f *feed) find(at Start) (int, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -303,7 +314,7 @@ func (fs *Feeds) Reader(key Key, project func() wire.Projector, from Start) *Rea
 		return r
 	}
 	if n, ok := r.feed.find(from); ok {
-		r.next = n
+		r.next, r.skips = n, from.After != nil
 	} else {
 		r.skips = true
 		r.private = fs.source(key.Run, project)
@@ -324,9 +335,13 @@ func (r *Reader) Close() {
 func (r *Reader) Poll(ctx context.Context) (data []byte, bell <-chan struct{}, err error) {
 	for {
 		if r.private == nil {
-			data, next, bell, early, err := r.feed.after(ctx, r.next)
+			var wants func(string) bool
+			if r.skips {
+				wants = r.from.After
+			}
+			data, next, bell, early, err := r.feed.after(ctx, r.next, wants)
 			if !early {
-				r.next = next
+				r.next, r.skips = next, r.skips && len(data) == 0
 				return data, bell, err
 			}
 			r.private, r.passed = r.feeds.source(r.feed.key.Run, r.project), 0
