@@ -40,6 +40,9 @@ type Named interface{ SchemaName() string }
 // Word is a parameter of a query that must be one of some words.
 type Word []string
 
+// Text is a parameter of a query of which more is to be said.
+type Text string
+
 // Field is a member of a JSON object that a struct is read from or written as.
 type Field struct {
 	reflect.StructField
@@ -75,4 +78,9 @@ func Members[T any]() []string {
 // Shape says which words.
 func (w Word) Shape() jsonvalue.Object {
 	return jsonvalue.Object{{"type", "string"}, {"enum", []string(w)}}
+}
+
+// Shape says what it means.
+func (t Text) Shape() jsonvalue.Object {
+	return jsonvalue.Object{{"type", "string"}, {"description", string(t)}}
 }

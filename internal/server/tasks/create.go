@@ -35,7 +35,7 @@ type request struct {
 	Metadata     json.RawMessage `json:"metadata" type:"object"`
 	Configurable json.RawMessage `json:"configurable" type:"object"`
 	Context      json.RawMessage `json:"context" type:"object"`
-	Timeout      float64         `json:"timeout_seconds"`
+	Timeout      float64         `json:"timeout_seconds" doc:"from when it begins; 0 is without end"`
 
 	Stream       bool     `json:"stream" doc:"follow the task instead of waiting for its end"`
 	OnDisconnect farewell `json:"on_disconnect"`

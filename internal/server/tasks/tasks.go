@@ -79,19 +79,20 @@ func New(opt Options) *Service { return &Service{opt: opt} }
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
 	t.Section("tasks", "What agents do, as objects and as streams of their changes")
-	root := jsonvalue.Object{{"root", ""}}
-	place := jsonvalue.Object{{"root", ""}, {"after", 0}}
+	root := jsonvalue.Object{{"root", edge.Text("the root task's id, where the task is a sub-agent's")}}
+	place := append(root, jsonvalue.Member{"after", edge.Text("go on after the event with this number")})
 	t.Handle("POST /tasks", s.create, edge.Doc{
 		Summary: "Create a task; with stream follow it, else wait for its end", Body: request{}, Answer: Task{}, Stream: true, Fails: []int{404, 409},
 	})
 	t.Handle("GET /tasks", s.list, edge.Doc{
-		Summary: "List tasks; status can be several with commas between them, metadata is a JSON object", Answer: page{},
+		Summary: "List tasks", Answer: page{},
 		Query: jsonvalue.Object{
-			{"status", ""}, {"thread_id", ""}, {"assistant", ""}, {"metadata", ""}, {"order", edge.Word{"desc", "asc"}}, {"limit", 0}, {"offset", 0},
+			{"status", edge.Text("several with commas between them: " + statusWords())}, {"thread_id", ""}, {"assistant", ""},
+			{"metadata", edge.Text(`what their metadata must contain, as {"customer":"7"}`)}, {"order", edge.Word{"desc", "asc"}}, {"limit", 0}, {"offset", 0},
 		},
 		Fails: []int{404},
 	})
-	t.Handle("GET /tasks/{id}", s.get, edge.Doc{Summary: "Get a task; a sub-agent's with the id of its root", Query: root, Answer: Task{}})
+	t.Handle("GET /tasks/{id}", s.get, edge.Doc{Summary: "Get a task", Query: root, Answer: Task{}})
 	t.Handle("DELETE /tasks/{id}", s.remove, edge.Doc{
 		Summary: "Delete a task that has ended, the newest of its thread", Status: []int{204}, Fails: []int{409},
 	})

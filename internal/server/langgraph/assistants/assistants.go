@@ -51,7 +51,7 @@ func (s *Service) Mount(t *edge.Routes) {
 		Summary: "Delete an assistant", Query: jsonvalue.Object{{"delete_threads", false}}, Answer: []string{}, Fails: []int{403},
 	})
 	t.Handle("GET /assistants/{assistant_id}/graph", s.draw, edge.Doc{
-		Summary: "Draw its graph; xray is true, false or how many levels to open", Query: jsonvalue.Object{{"xray", ""}},
+		Summary: "Draw its graph", Query: jsonvalue.Object{{"xray", edge.Text("true, false or how many levels of subgraphs to open")}},
 		Answer: jsonvalue.Object{{"nodes", []drawnNode{}}, {"edges", []drawnEdge{}}},
 	})
 	t.Handle("GET /assistants/{assistant_id}/schemas", s.schemas, edge.Doc{

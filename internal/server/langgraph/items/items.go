@@ -28,8 +28,8 @@ func (s *Service) Mount(t *edge.Routes) {
 	t.Section("store", "What is remembered across threads, under namespaces")
 	t.Handle("PUT /store/items", s.put, edge.Doc{Summary: "Put an item", Body: putting{}, Status: []int{204}})
 	t.Handle("GET /store/items", s.get, edge.Doc{
-		Summary: "Get an item; null where there is none. The labels of the namespace are joined by dots",
-		Query:   jsonvalue.Object{{"namespace", ""}, {"key", ""}, {"refresh_ttl", false}}, Answer: &Item{}, Fails: []int{400},
+		Summary: "Get an item; null where there is none", Answer: &Item{}, Fails: []int{400},
+		Query: jsonvalue.Object{{"namespace", edge.Text("its labels with dots between them")}, {"key", ""}, {"refresh_ttl", false}},
 	})
 	t.Handle("DELETE /store/items", s.remove, edge.Doc{Summary: "Delete an item", Body: place{}, Status: []int{204}})
 	t.Handle("POST /store/items/search", s.search, edge.Doc{
