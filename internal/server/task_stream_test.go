@@ -180,7 +180,15 @@ func TestSlowTaskReaderDelaysNobody(t *testing.T) {
 	if got := textOf(w.events(id, "")); got != textOf(uncut) {
 		t.Errorf("a late reader got %d bytes, the live one %d", len(got), len(textOf(uncut)))
 	}
-	// The stuck one was dropped, and what it took is a prefix.
+	// The stuck one is dropped, and what it took is a prefix. Whoever read before that would find it not stuck any more.
+	patience := time.After(20 * time.Second)
+	for dropped := ""; dropped != stuck.LocalAddr().String(); {
+		select {
+		case dropped = <-w.closed:
+		case <-patience:
+			t.Fatal("the stuck reader was not dropped")
+		}
+	}
 	_ = stuck.SetReadDeadline(time.Now().Add(20 * time.Second))
 	took, err := io.ReadAll(stuck)
 	if err != nil && !strings.Contains(err.Error(), "reset") {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -38,6 +39,7 @@ type taskWorld struct {
 	http   *httptest.Server
 	client *http.Client
 	user   string
+	closed chan string // addresses of clients whose connections the server has closed
 }
 
 type taskGraphs map[string]*graph.Graph
@@ -99,7 +101,17 @@ func openTasks(t testing.TB, dir string, graphs taskGraphs, change ...func(*serv
 	if w.srv, err = server.New(opt); err != nil {
 		t.Fatal(err)
 	}
-	w.http = httptest.NewServer(w.srv)
+	w.closed = make(chan string, 100)
+	w.http = httptest.NewUnstartedServer(w.srv)
+	w.http.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			select {
+			case w.closed <- c.RemoteAddr().String():
+			default: // nobody looks
+			}
+		}
+	}
+	w.http.Start()
 	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
 	return w
 }
