@@ -100,6 +100,9 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 			}
 		}
 		c.Run = nr
+		if created {
+			return nil
+		}
 		n, err := tx.execCount(ctx, occupyThread.sealed, no, micros(r.At), object(r.Request.Config), r.Request.Graph, r.Request.Assistant)
 		if err == nil && n == 0 {
 			err = damagedThread(r.Thread)
@@ -109,14 +112,24 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 	return c, err
 }
 
-// threadFor finds the run's thread, or makes it where the request says so.
+// madeBy is what a thread's metadata say of the run that was created last.
+type madeBy struct {
+	Graph     string `json:"graph_id"`
+	Assistant string `json:"assistant_id"`
+}
+
+// threadFor finds the run's thread, or makes it, occupied by the run, where the request says so.
 func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (no int64, created bool, err error) {
 	no, err = t.threadNo(ctx, who, r.Thread)
 	if !errors.Is(err, run.ErrNotFound) || !r.Request.CreateThread {
 		return no, false, err
 	}
-	th := run.Thread{ID: r.Thread, CreatedAt: r.At}
-	if _, err := t.createThread(ctx, who, th); err != nil {
+	// As occupyThread would leave it, which saves writing it twice.
+	th := run.Thread{ID: r.Thread, CreatedAt: r.At, Status: run.Busy, Config: r.Request.Config}
+	if th.Metadata, err = json.Marshal(madeBy{r.Request.Graph, r.Request.Assistant}); err != nil {
+		return 0, false, err
+	}
+	if _, err := t.createThread(ctx, who, th, 1); err != nil {
 		if errors.Is(err, run.ErrExists) { // somebody else's: it does not exist for us
 			err = fmt.Errorf("thread %q: %w", r.Thread, run.ErrNotFound)
 		}

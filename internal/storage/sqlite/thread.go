@@ -55,13 +55,14 @@ func damagedThread(id string) error {
 // CreateThread inserts a thread.
 func (db *DB) CreateThread(ctx context.Context, who run.Identity, t run.Thread) (run.Thread, error) {
 	err := db.write(ctx, true, func(ctx context.Context, tx *tx) (err error) {
-		t, err = tx.createThread(ctx, who, t)
+		t, err = tx.createThread(ctx, who, t, 0)
 		return err
 	})
 	return t, err
 }
 
-func (t *tx) createThread(ctx context.Context, who run.Identity, th run.Thread) (run.Thread, error) {
+// createThread inserts a thread that has so many runs: one, where it is made for a run.
+func (t *tx) createThread(ctx context.Context, who run.Identity, th run.Thread, runs int) (run.Thread, error) {
 	th.Owner = who.Owner
 	if th.Status == "" {
 		th.Status = run.Idle
@@ -71,7 +72,7 @@ func (t *tx) createThread(ctx context.Context, who run.Identity, th run.Thread) 
 		th.UpdatedAt = th.CreatedAt
 	}
 	n, err := t.execCount(ctx, insertThread, th.ID, th.Owner, string(th.Status), string(th.Metadata), string(th.Config), nil,
-		micros(th.CreatedAt), micros(th.UpdatedAt), 0, nil, 0, micros(th.ExpiresAt))
+		micros(th.CreatedAt), micros(th.UpdatedAt), 0, nil, runs, micros(th.ExpiresAt))
 	if err == nil && n == 0 {
 		err = fmt.Errorf("thread %q: %w", th.ID, run.ErrExists)
 	}
@@ -254,7 +255,7 @@ func (db *DB) CopyThread(ctx context.Context, who run.Identity, id, newID string
 		if th.Status == run.Busy { // the copy has no runs
 			th.Status = run.Idle
 		}
-		if th, err = tx.createThread(ctx, who, th); err != nil {
+		if th, err = tx.createThread(ctx, who, th, 0); err != nil {
 			return err
 		}
 		to, err := tx.threadNo(ctx, who, newID)
