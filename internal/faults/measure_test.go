@@ -29,12 +29,12 @@ func (s spans) String() string {
 type revival struct {
 	starts  spans  // from the new process to its listening
 	takenUp spans  // from its listening to the first event of a run that it took up
-	silence spans  // for each reader the longest time without an event, less the time in which there was no server
+	silence spans  // for each reader the longest time with a server and without an event
 	where   string // the longest of all
 }
 
 func (r revival) String() string {
-	return fmt.Sprintf("back up within %v; runs taken up within %v; silence of a reader beside down time %v, %v for 99 of 100; the longest: %s",
+	return fmt.Sprintf("back up within %v; runs taken up within %v; silence of a reader while there was a server %v, %v for 99 of 100; the longest: %s",
 		r.starts, r.takenUp, r.silence, r.silence.at(0.99), r.where)
 }
 
@@ -52,7 +52,7 @@ func (h *host) revival(all []evidence) (r revival) {
 			quiet := time.Duration(0)
 			for i := 1; i < len(rd.Frames); i++ {
 				from, to := rd.Frames[i-1].At, rd.Frames[i].At
-				gap := to.Sub(from) - h.downBetween(from, to)
+				gap := h.longestUp(from, to)
 				quiet = max(quiet, gap)
 				if gap > longest {
 					longest = gap
@@ -68,14 +68,17 @@ func (h *host) revival(all []evidence) (r revival) {
 	return r
 }
 
-// downBetween is how long there was no server. The caller holds h.mu.
-func (h *host) downBetween(from, to time.Time) (sum time.Duration) {
-	for _, d := range h.downs {
-		if a, b := later(from, d.from), earlier(to, d.to); b.After(a) {
-			sum += b.Sub(a)
+// longestUp is the longest stretch in a time for which there was a server. One that is killed again before it has said anything begins a new
+// stretch: it could not have said it. The caller holds h.mu.
+func (h *host) longestUp(from, to time.Time) (longest time.Duration) {
+	for _, d := range h.downs { // in order
+		if d.to.Before(from) || d.from.After(to) {
+			continue
 		}
+		longest = max(longest, d.from.Sub(from))
+		from = later(from, d.to)
 	}
-	return sum
+	return max(longest, to.Sub(from))
 }
 
 // takenUp tells how long after a restart runs went on: the times from the server listening to the first event of the attempt, in
@@ -105,13 +108,6 @@ func (h *host) takenUp(all []evidence) (times spans) {
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
 		return a
 	}
 	return b

@@ -196,7 +196,7 @@ func (r revival) hold(t *testing.T) {
 		t.Errorf("back up only %v after a restart; the bar is %v", up, upWithin)
 	}
 	if quiet := r.silence.most(); quiet > quietAtMost {
-		t.Errorf("a reader heard nothing for %v beside the time without a server; the bar is %v: %s", quiet, quietAtMost, r.where)
+		t.Errorf("a reader heard nothing for %v while there was a server; the bar is %v: %s", quiet, quietAtMost, r.where)
 	}
 }
 
