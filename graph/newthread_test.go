@@ -24,7 +24,9 @@ func (a *asked) Load(ctx context.Context, thread, ns, id string) (*graph.Snapsho
 // Of a thread that was made for the run nothing is read; a graph below may be entered again, and looks.
 func TestNewThreadIsNotLookedInto(t *testing.T) {
 	log := graph.List[string]("log")
-	say := func(_ context.Context, s *graph.Scope) (graph.Command, error) { return graph.Update(log.Set([]string{"x"})), nil }
+	say := func(_ context.Context, s *graph.Scope) (graph.Command, error) {
+		return graph.Update(log.Set([]string{"x"})), nil
+	}
 	below := graph.New("below", log).Node("say", say).Chain(graph.Start, "say", graph.End)
 	g := graph.New("g", log).Node("first", say).Subgraph("second", below).Chain(graph.Start, "first", "second", graph.End)
 	for _, fresh := range []bool{true, false} {
