@@ -31,6 +31,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the server."`
 	Chat    chatCmd    `cmd:"" help:"Ask a question and watch the answer arrive."`
 	Events  eventsCmd  `cmd:"" help:"Print a run's journal."`
+	Check   checkCmd   `cmd:"" help:"Look for damage in the data folder, and say what is lost."`
 	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

@@ -231,7 +231,7 @@ func (c *Chunk) decode(dst []event.Envelope, next uint64) ([]event.Envelope, uin
 	damaged := func(what string) error {
 		return fmt.Errorf("run %s, events %d to %d: %s: %w", c.Run, c.First, c.Last, what, ErrCorrupt)
 	}
-	if c.sum() != c.Sum {
+	if !c.Intact() {
 		return nil, 0, damaged("the checksum does not match")
 	}
 	if c.First > next {

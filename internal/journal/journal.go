@@ -55,6 +55,9 @@ type Chunk struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sum covers the identity of the chunk beside its data, so that intact bytes in a wrong place are found too.
+// Intact reports whether the chunk is as it was written.
+func (c *Chunk) Intact() bool { return c.sum() == c.Sum }
+
 func (c *Chunk) sum() uint32 {
 	head := fmt.Appendf(nil, "%s %d %d %d\n", c.Run, c.Epoch, c.First, c.Last)
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, c.Data)

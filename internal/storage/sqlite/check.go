@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/tributary-ai/tributary/internal/journal"
 )
 
 // mostFindings bounds what is told of one kind of damage.
@@ -32,8 +34,12 @@ func (db *DB) Check(ctx context.Context) (findings []string, err error) {
 		queries = append(queries, "SELECT '"+rows.table+": the row "+rowName[rows.table]+" is not as it was written' FROM "+rows.table+
 			" WHERE NOT ("+rows.intact(rows.table)+")")
 	}
+	looks := []func() ([]string, error){func() ([]string, error) { return db.checkJournals(ctx) }}
 	for _, q := range queries {
-		found, err := db.findings(ctx, q)
+		looks = append(looks, func() ([]string, error) { return db.findings(ctx, q) })
+	}
+	for _, look := range looks {
+		found, err := look()
 		if err != nil {
 			// What cannot be read at all is a finding too, and no reason not to look at the rest.
 			if ctx.Err() != nil {
@@ -44,6 +50,41 @@ func (db *DB) Check(ctx context.Context) (findings []string, err error) {
 		findings = append(findings, found...)
 	}
 	return findings, nil
+}
+
+// checkJournals looks for events that are not as they were written, or missing.
+func (db *DB) checkJournals(ctx context.Context) (found []string, err error) {
+	rows, err := db.read.QueryContext(ctx, `SELECT coalesce(r.id, ''), j.key, j.last, j.epoch, j.sum, j.data
+		FROM journal j LEFT JOIN runs r ON r.no = j.key >> 32 ORDER BY j.key`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var before, bad int64 // runs, by their numbers
+	var last uint64
+	for rows.Next() && len(found) < mostFindings {
+		var c journal.Chunk
+		var key, sum int64
+		if err := rows.Scan(&c.Run, &key, &c.Last, &c.Epoch, &sum, &c.Data); err != nil {
+			return found, err
+		}
+		no := key >> 32
+		c.First, c.Sum = uint64(key&0xffffffff), uint32(sum)
+		if no != before {
+			before, last = no, 0
+		}
+		switch {
+		case no == bad: // once is enough
+		case c.Run == "":
+			found, bad = append(found, fmt.Sprintf("journal: events of a run that is missing, number %d", no)), no
+		case c.First != last+1:
+			found, bad = append(found, fmt.Sprintf("run %s: events %d to %d are missing", c.Run, last+1, c.First-1)), no
+		case !c.Intact():
+			found, bad = append(found, fmt.Sprintf("run %s: events %d to %d are not as they were written", c.Run, c.First, c.Last)), no
+		}
+		last = c.Last
+	}
+	return found, rows.Err()
 }
 
 func (db *DB) findings(ctx context.Context, query string) ([]string, error) {

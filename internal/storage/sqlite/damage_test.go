@@ -35,7 +35,7 @@ func newCollection(t *testing.T) *collection {
 	c := &collection{DB: openPlain(t), who: run.Identity{Owner: "x"}, thread: "thread-1", run: "run-1"}
 	ctx := t.Context()
 	at := now()
-	created, err := c.CreateRun(ctx, c.who, run.NewRun{
+	_, err := c.CreateRun(ctx, c.who, run.NewRun{
 		ID: c.run, Thread: c.thread, Request: run.Request{Assistant: "a", Graph: "g", Input: json.RawMessage(`{"words":"of a user"}`), CreateThread: true},
 		At: at, Worker: "w", Lease: time.Hour,
 	})
@@ -54,8 +54,10 @@ func newCollection(t *testing.T) *collection {
 	failed := &event.Error{Code: "bad", Message: "went wrong"}
 	end := run.End{Run: c.run, Thread: c.thread, Status: run.Failed, Error: failed, At: at, Attempt: 1}
 	end.Usage.InputTokens = 7
+	opening, _, err := journal.Opening(c.run, c.thread, event.Envelope{Event: event.RunQueued{}}) // epoch 1, as the run's
+	c.ok(t, err)
 	refused, err := c.Append(ctx, []journal.Group{{
-		Owner: "w", Chunk: journal.Chunk{Run: c.run, Thread: c.thread, Epoch: created.Run.Epoch, First: 1, Last: 1, Data: []byte("{}\n")},
+		Owner: "w", Chunk: opening,
 		Saves: []any{run.Begin{Run: c.run, At: at, Attempt: 1}, commit(c.first, "", 1, 0, `["the first words"]`), commit(c.latest, c.first, 2, 1, `["more words"]`), kept, end},
 	}}, true)
 	if err != nil || len(refused) > 0 {
@@ -430,6 +432,9 @@ func TestCheckFindsWhatIsDamaged(t *testing.T) {
 		{"DELETE FROM blobs WHERE version = 1", "version 1 of field messages is missing"},
 		{"DELETE FROM blobs WHERE version = 2", "version 2 of field messages is missing"},
 		{"DELETE FROM threads", "run run-1: its thread is missing"},
+		{"UPDATE journal SET data = x'22'", "run run-1: events 1 to "},
+		{"UPDATE journal SET key = key + 1", "run run-1: events 1 to 1 are missing"},
+		{"UPDATE journal SET key = (9 << 32) + 1", "journal: events of a run that is missing"},
 	} {
 		c := newCollection(t)
 		c.exec(t, d.damage)
