@@ -278,7 +278,9 @@ func (f *feed) find(at Start) (int, bool) {
 			return f.first + i + 1, true
 		}
 	}
-	return 0, false
+	// A feed that has all from the beginning is read from there, and what the reader has is passed over: after a restart everybody comes
+	// back at once, and nobody should project a run twice, once alone and once for the feed.
+	return 0, f.first == 0 && !at.Now
 }
 
 // Start is where a reader begins; the zero value is the beginning.
@@ -303,6 +305,7 @@ type Reader struct {
 	private *source
 	from    Start // where to begin
 	skips   bool  // that place has not been reached
+	found   bool  // the frame before it has passed by in the feed
 	passed  int   // frames that the private source has given
 	buf     []byte
 }
@@ -314,7 +317,7 @@ func (fs *Feeds) Reader(key Key, project func() wire.Projector, from Start) *Rea
 		return r
 	}
 	if n, ok := r.feed.find(from); ok {
-		r.next, r.skips = n, from.After != nil
+		r.next, r.skips = n, from.After != nil || n == 0
 	} else {
 		r.skips = true
 		r.private = fs.source(key.Run, project)
@@ -337,10 +340,13 @@ func (r *Reader) Poll(ctx context.Context) (data []byte, bell <-chan struct{}, e
 		if r.private == nil {
 			var wants func(string) bool
 			if r.skips {
-				wants = r.from.After
+				wants = r.wants
 			}
 			data, next, bell, early, err := r.feed.after(ctx, r.next, wants)
 			if !early {
+				if r.skips && r.from.Last != "" && !r.found && (err == io.EOF || err == nil && bell != nil) {
+					return nil, nil, r.lost()
+				}
 				r.next, r.skips = next, r.skips && len(data) == 0
 				return data, bell, err
 			}
@@ -357,6 +363,21 @@ func (r *Reader) Poll(ctx context.Context) (data []byte, bell <-chan struct{}, e
 	}
 }
 
+// wants reports whether a frame of the feed is beyond where the reader stands. It is asked in order, and once for each frame that it does
+// not want.
+func (r *Reader) wants(id string) bool {
+	if r.from.After != nil {
+		return r.from.After(id)
+	}
+	had := r.found
+	r.found = had || id == r.from.Last
+	return had
+}
+
+func (r *Reader) lost() error {
+	return fmt.Errorf("no frame %q in run %s: %w", r.from.Last, r.feed.key.Run, journal.ErrLost)
+}
+
 // catchUp replays for this reader alone. done says that the shared feed can take over.
 func (r *Reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}, done bool, err error) {
 	r.buf = r.buf[:0]
@@ -365,7 +386,7 @@ func (r *Reader) catchUp(ctx context.Context) (data []byte, bell <-chan struct{}
 		return len(r.buf) >= writeAtOnce
 	})
 	if r.skips && r.from.Last != "" && (err == io.EOF || err == nil && bell != nil) {
-		return nil, nil, false, fmt.Errorf("no frame %q in run %s: %w", r.from.Last, r.feed.key.Run, journal.ErrLost)
+		return nil, nil, false, r.lost()
 	}
 	if err != nil {
 		return nil, nil, false, err
