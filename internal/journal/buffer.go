@@ -43,5 +43,6 @@ func (b *buffers) put(buf []byte) {
 	if class < smallestBuffer || class > largestBuffer {
 		return
 	}
-	b.sizes[class-smallestBuffer].Put(&buf)
+	lent := buf // its own variable, or every call would allocate
+	b.sizes[class-smallestBuffer].Put(&lent)
 }
