@@ -20,7 +20,7 @@ func TestDeltaCostsNoMoreThanItDid(t *testing.T) {
 		}
 	})
 	p.Reuse() // as the server has it
-	cost.Hold(t, cost.Per{Allocs: 1, Bytes: 8}, 1000, func() {
+	cost.Hold(t, cost.Per{Allocs: 1, Bytes: 16}, 1000, func() {
 		for range 1000 {
 			env.Seq++
 			if _, err := p.Project(dst, env); err != nil {
