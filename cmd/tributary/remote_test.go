@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -36,6 +38,42 @@ func TestChatAsksTheServerThatHasTheFolder(t *testing.T) {
 	if code, out, notes := invoke(t, "--data", dir, "chat", "--thread", thread[1], "count to two"); code != 0 || out != "one\ntwo\n" {
 		t.Errorf("after the server has stopped: exit %d, %q, %s", code, out, notes)
 	}
+}
+
+// Whoever finds the folder taken leaves its index alone: the server has documents of its own.
+func TestServersDocumentsOutliveAChat(t *testing.T) {
+	dir, docs := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"zambezi.txt": "The Kafue is a tributary of the Zambezi. It joins near Chirundu.\n",
+		"河流.md":       "# 河流\n\n黄河最大的支流是渭河。\n",
+	} {
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Whoever asks may have documents of their own, which count where no server has the folder.
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("docs: ["+t.TempDir()+"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	answered := func(when string) {
+		t.Helper()
+		for question, want := range map[string]string{"What is the Kafue?": "Zambezi", "黄河最大的支流是什么？": "渭河"} {
+			code, out, notes := invoke(t, "--data", dir, "--config", config, "chat", question)
+			if code != 0 || !strings.Contains(out, want) || !strings.Contains(notes, "\n[1] ") {
+				t.Errorf("%s: exit %d, %q, %s", when, code, out, notes)
+			}
+		}
+	}
+	s := serveOn(t, dir, "--docs", docs)
+	answered("at first")
+	answered("after two chats")
+	s.stop()
+	if code, out, notes := invoke(t, "--data", dir, "chat", "how does a reader resume?"); code != 0 || !strings.Contains(out, "[^1]") {
+		t.Errorf("without the server: exit %d, %q, %s", code, out, notes)
+	}
+	serveOn(t, dir, "--docs", docs)
+	answered("after a chat without the server")
 }
 
 // A connection that breaks costs nothing: what was asked is read on from the last frame.

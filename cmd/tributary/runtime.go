@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,24 +21,50 @@ type runtime struct {
 	index *search.Index
 }
 
-// open starts a runtime as the configuration wants it.
+// open starts a runtime as the configuration wants it. The folder's index of documents is touched only when the folder is
+// ours: it may be another's who serves from it, with other documents.
 func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	models, err := config.models()
 	if err != nil {
 		return nil, err
 	}
-	index, err := e.openIndex(config)
-	if err != nil {
-		return nil, err
-	}
+	d := &documents{ready: make(chan struct{})}
 	opt := config.options()
-	opt.Log, opt.Models, opt.Tools = log, chooser{models}, []tool.Tool{index.Tool()}
+	opt.Log, opt.Models, opt.Tools = log, chooser{models}, []tool.Tool{search.ToolOf(d.wait)}
 	rt, err := tributary.Open(e.ctx, opt)
 	if err != nil {
-		_ = index.Close() // it holds nothing that cannot be built again
 		return nil, err
 	}
+	index, err := e.openIndex(config)
+	if err != nil {
+		// Runs that went on already are handed over; those that wait for documents find them at the next start.
+		now, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
+		cancel()
+		return nil, errors.Join(err, rt.Close(now))
+	}
+	d.set(index)
 	return &runtime{rt, index}, nil
+}
+
+// documents are those that the search tool looks into, once they are indexed. Runs that an earlier process left behind may
+// ask for them before that.
+type documents struct {
+	ready chan struct{} // closed when index is there
+	index *search.Index
+}
+
+func (d *documents) set(index *search.Index) {
+	d.index = index
+	close(d.ready)
+}
+
+func (d *documents) wait(ctx context.Context) (*search.Index, error) {
+	select {
+	case <-d.ready:
+		return d.index, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Close closes the runtime, then the index that its tools use.
@@ -49,14 +76,12 @@ func (r *runtime) Close(ctx context.Context) error {
 	return err
 }
 
-// openIndex indexes the documents, with a progress line for people who wait.
+// openIndex indexes the documents, with a progress line for people who wait. Those of the configuration have a file of
+// their own: a chat without them must not cost the next server the work of indexing them again.
 func (e *env) openIndex(config Config) (*search.Index, error) {
-	if err := os.MkdirAll(config.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("data folder: %w", err)
-	}
 	opt := search.Options{Path: filepath.Join(config.Data, "search.db"), Sources: []search.Source{{Label: "tributary", FS: docs.FS}}}
 	if len(config.Docs) > 0 {
-		opt.Sources = nil
+		opt.Path, opt.Sources = filepath.Join(config.Data, "documents.db"), nil
 		for _, dir := range config.Docs {
 			root, err := os.OpenRoot(dir)
 			if err != nil {

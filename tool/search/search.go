@@ -121,11 +121,20 @@ type arguments struct {
 // keeps the run's references replaces. The single block that says that nothing was found has none: it is not
 // worth citing.
 func (ix *Index) Tool() tool.Tool {
+	return ToolOf(func(context.Context) (*Index, error) { return ix, nil })
+}
+
+// ToolOf is the tool of an index that need not be open yet: each call asks for it, and waits with its caller.
+func ToolOf(index func(context.Context) (*Index, error)) tool.Tool {
 	return tool.Repeatable(tool.Func("search",
 		"Searches the local documents by words and returns the passages that match best, with title, path and text. Quote them and cite each with its number.",
 		func(ctx context.Context, in arguments) (item.ToolResult, error) {
 			if in.Limit == 0 {
 				in.Limit = defaultLimit
+			}
+			ix, err := index(ctx)
+			if err != nil {
+				return item.ToolResult{}, err
 			}
 			found, err := ix.Search(ctx, in.Query, in.Limit)
 			if err != nil {
