@@ -54,7 +54,7 @@ func loadConfig(path, data string) (Config, error) {
 	if path != "" {
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			return c, fmt.Errorf("configuration: %w", err)
+			return c, unreadable{err}
 		}
 		dec := yaml.NewDecoder(bytes.NewReader(raw))
 		dec.KnownFields(true)
@@ -80,6 +80,12 @@ func loadConfig(path, data string) (Config, error) {
 	}
 	return c, nil
 }
+
+// unreadable is a configuration file that is not there, or not for us.
+type unreadable struct{ err error }
+
+func (u unreadable) Error() string { return "configuration: " + u.err.Error() }
+func (u unreadable) Unwrap() error { return u.err }
 
 // inYAML names a setting as the file does: Retry.MaxWait is retry.max_wait.
 func inYAML(err error) error {

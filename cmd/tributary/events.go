@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 )
 
 type eventsCmd struct {
-	Run_   string `arg:"" name:"run" help:"Id of the run."`
+	Run_   string `arg:"" optional:"" name:"run" help:"Id of the run, which is also its task's. Without it, the newest run."`
 	Follow bool   `help:"Wait for more until the run has ended." short:"f"`
 	JSON   bool   `help:"Print each event as a line of JSON." name:"json"`
 	After  uint64 `help:"Begin after this event." placeholder:"SEQ"`
@@ -22,10 +25,18 @@ type eventsCmd struct {
 // Run prints a journal. It only reads, and may look on while a server works on the same folder.
 func (c eventsCmd) Run(e *env) error {
 	db, err := sqlite.Open(e.ctx, e.config.Data, sqlite.Options{ReadOnly: true})
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s: %w", e.config.Data, errNoRuns)
+	}
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if c.Run_ == "" {
+		if c.Run_, err = newestRun(e.ctx, db); err != nil {
+			return fmt.Errorf("%s: %w", e.config.Data, err)
+		}
+	}
 	j := journal.Open(db, journal.Options{Poll: 200 * time.Millisecond})
 	defer j.Close()
 	events := j.Read(e.ctx, c.Run_, c.After)
@@ -48,6 +59,19 @@ func (c eventsCmd) Run(e *env) error {
 		n++
 	}
 	return nil
+}
+
+var errNoRuns = errors.New("there are no runs yet; ask something with tributary chat, or give another folder with --data")
+
+func newestRun(ctx context.Context, db *sqlite.DB) (string, error) {
+	runs, _, err := db.SearchRuns(ctx, run.Identity{Owner: tributary.DefaultOwner}, run.RunQuery{Limit: 1})
+	switch {
+	case err != nil:
+		return "", err
+	case len(runs) == 0:
+		return "", errNoRuns
+	}
+	return runs[0].ID, nil
 }
 
 func (c eventsCmd) print(e *env, env *event.Envelope) error {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -72,7 +73,7 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "tributary: %v (try tributary --help)\n", err)
+		fmt.Fprintf(stderr, "tributary: %v (try %s --help)\n", err, asked(err))
 		return 1
 	}
 	config, err := loadConfig(c.Config, c.Data)
@@ -86,6 +87,15 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return 0
 }
 
+// asked is the command that a command line which cannot be read was about.
+func asked(err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context.Selected() != nil {
+		return "tributary " + parse.Context.Selected().Name
+	}
+	return "tributary"
+}
+
 // advice adds what to do to errors that users can do something about.
 func advice(err error) string {
 	switch {
@@ -93,6 +103,10 @@ func advice(err error) string {
 		return err.Error() + "; stop it, or give another folder with --data"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return err.Error() + "; stop what listens there, or give another address with --addr"
+	case errors.Is(err, os.ErrPermission) && errors.As(err, new(*net.OpError)):
+		return err.Error() + "; give an address that you may listen on with --addr"
+	case errors.Is(err, os.ErrPermission) && errors.As(err, new(unreadable)):
+		return err.Error() + "; make it readable, or give another one with --config"
 	case errors.Is(err, os.ErrPermission):
 		return err.Error() + "; give a folder that you may write to with --data"
 	}

@@ -115,6 +115,10 @@ func TestEventsPrintsAJournal(t *testing.T) {
 		}
 		seq = e.Seq
 	}
+	_, whole, _ := invoke(t, "--data", dir, "events", run)
+	if code, out, notes := invoke(t, "--data", dir, "events"); code != 0 || out != whole {
+		t.Errorf("without an id: exit %d, %s, %s; want the newest run's journal", code, out, notes)
+	}
 	for _, args := range [][]string{{"nothing"}, {"--follow", "nothing"}, {"--follow", "--after", "7", "nothing"}} {
 		code, _, notes := invoke(t, append([]string{"--data", dir, "events"}, args...)...)
 		if code != 1 || !strings.Contains(notes, `no run "nothing"`) {
@@ -152,7 +156,9 @@ func TestMistakesAreToldInOneSentence(t *testing.T) {
 		"config value":         {[]string{data, "--config", file("value.yaml", "durability: maybe\n"), "serve"}, "durability"},
 		"model without name":   {[]string{data, "--config", file("model.yaml", "models:\n  - provider: openai\n"), "chat", "hi"}, "name"},
 		"open to the world":    {[]string{data, "serve", "--addr", "0.0.0.0:0"}, "TRIBUTARY_API_KEY"},
-		"bad address":          {[]string{data, "serve", "--addr", "nonsense"}, "nonsense"},
+		"bad address":          {[]string{data, "serve", "--addr", "nonsense"}, "host and a port"},
+		"unknown flag":         {[]string{"events", "--nosuch"}, "tributary events --help"},
+		"no runs yet":          {[]string{"--data", filepath.Join(dir, "empty"), "events"}, "tributary chat"},
 		"unknown command":      {[]string{"frobnicate"}, "--help"},
 		"unknown model":        {[]string{data, "chat", "--model", "gpt-99", "hi"}, "gpt-99"},
 		"no such docs":         {[]string{data, "serve", "--docs", filepath.Join(dir, "nowhere")}, "nowhere"},

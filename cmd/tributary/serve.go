@@ -158,7 +158,7 @@ func identity(addr, key string) (func(*http.Request) (run.Identity, error), erro
 	if key == "" {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
-			return nil, fmt.Errorf("address %q: %w", addr, err)
+			return nil, fmt.Errorf("address %q: give a host and a port, as in 127.0.0.1:8123", addr)
 		}
 		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 			return nil, fmt.Errorf("%s can be reached from other machines, so callers must show a key: set TRIBUTARY_API_KEY, or listen on 127.0.0.1", addr)
