@@ -58,7 +58,7 @@ func (ArgumentsDelta) Kind() string  { return "arguments_delta" }
 func (TeamFormed) Kind() string      { return "team_formed" }
 func (PlanUpdated) Kind() string     { return "plan_updated" }
 func (TeamDissolved) Kind() string   { return "team_dissolved" }
-func (u Unknown) Kind() string       { return u.Name }
+func (e Unknown) Kind() string       { return e.Name }
 
 func (e RunQueued) visit(v Visitor) error       { return v.RunQueued(e) }
 func (e RunStarted) visit(v Visitor) error      { return v.RunStarted(e) }

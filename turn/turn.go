@@ -76,9 +76,6 @@ func Start(ctx context.Context, out Emitter, info event.TurnStarted) (*Writer, e
 // ID is the turn's, and so the message's.
 func (w *Writer) ID() string { return w.id }
 
-// Streamed reports whether any piece has been written, so that a retry would have to void it.
-func (w *Writer) Streamed() bool { return len(w.open) > 0 }
-
 // Text appends to a text block of the answer. Blocks are told apart by the number that the model gives them.
 func (w *Writer) Text(ctx context.Context, block int, text string) error {
 	if text == "" {

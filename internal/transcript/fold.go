@@ -135,12 +135,6 @@ func (f *Fold) admit() bool {
 // Run is the id of the run.
 func (f *Fold) Run() string { return f.run }
 
-// Seq is the place of the last event that was applied.
-func (f *Fold) Seq() uint64 { return f.seq }
-
-// Ended reports that RunEnded was applied.
-func (f *Fold) Ended() bool { return f.ended }
-
 // Attempt is the run's attempt, from 1.
 func (f *Fold) Attempt() int { return f.attempt }
 
