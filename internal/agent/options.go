@@ -26,12 +26,9 @@ type Options struct {
 	Subs  []Sub     // sub-agents, which the model calls like tools
 
 	// System is the system prompt. Where the agent has tools, a rule on how to cite follows it.
-	System    string
-	Thinking  model.Thinking
-	MaxTokens int                        // of one answer; 0: the provider's default
-	Temp      *float64                   // nil: the provider's default
-	User      string                     // an opaque id that providers may be told
-	Extra     map[string]json.RawMessage // see model.Request
+	System   string
+	Thinking model.Thinking
+	Extra    map[string]json.RawMessage // see model.Request
 
 	// MaxSteps is how often the model is called to answer one message of the user; zero means 10. In the last
 	// call it may not use tools any more.

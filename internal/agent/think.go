@@ -48,8 +48,7 @@ func (a *loop) answer(ctx context.Context, s *graph.Scope) (item.Message, error)
 		return item.Message{}, errSteps(a.Name, n)
 	}
 	req := model.Request{
-		System: a.System, Messages: answered(msgs), Tools: a.offered, Thinking: a.Thinking,
-		MaxTokens: a.MaxTokens, Temp: a.Temp, User: a.User, Extra: a.Extra,
+		System: a.System, Messages: answered(msgs), Tools: a.offered, Thinking: a.Thinking, Extra: a.Extra,
 	}
 	if err := a.warn(ctx, s, n, &req); err != nil {
 		return item.Message{}, err
