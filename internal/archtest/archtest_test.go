@@ -134,6 +134,36 @@ func TestWrongImportsAreFoundAndExplained(t *testing.T) {
 	}
 }
 
+// A row for what is not there yet has never been tried. It is written with the package or the import that needs it.
+func TestEveryRowIsInUse(t *testing.T) {
+	packages := list(t)
+	for i, r := range Rules {
+		first := func(p Package) bool {
+			return slices.IndexFunc(Rules, func(r Rule) bool { return match(r.Packages, short(p.ImportPath)) }) == i
+		}
+		if !slices.ContainsFunc(packages, first) {
+			t.Errorf("no package needs the row of %s; remove it", r.Packages)
+		}
+		for _, may := range r.May {
+			if !slices.ContainsFunc(packages, func(p Package) bool { return match(may, short(p.ImportPath)) }) {
+				t.Errorf("the row of %s allows %s, which does not exist", r.Packages, may)
+			}
+		}
+	}
+	for _, v := range Vendors {
+		if !slices.ContainsFunc(packages, func(p Package) bool {
+			return slices.ContainsFunc(p.Imports, func(imp string) bool { return below(imp, v.Module) })
+		}) {
+			t.Errorf("nobody imports %s; remove its row", v.Module)
+		}
+		for _, in := range v.In {
+			if !slices.ContainsFunc(packages, func(p Package) bool { return match(in, short(p.ImportPath)) }) {
+				t.Errorf("the row of %s allows it in %s, which does not exist", v.Module, in)
+			}
+		}
+	}
+}
+
 func TestEveryRowHasAReason(t *testing.T) {
 	for _, r := range Rules {
 		if r.Why == "" {

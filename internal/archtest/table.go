@@ -6,10 +6,10 @@ var (
 	public = []string{".", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/agent/...", "internal/bus/...", "internal/cite", "internal/journal", "internal/memory", "internal/run",
+		"internal/agent/...", "internal/bus/...", "internal/cite", "internal/journal", "internal/run",
 		"internal/storage/...", "internal/transcript",
 	})
-	outside = []string{"internal/im/...", "internal/server/...", "internal/wire/..."}
+	outside = []string{"internal/server/...", "internal/wire/..."}
 	// runs is what a route may know of them.
 	runs = []string{"graph", "internal/journal", "internal/run"}
 	// routes is what all dialects of the server share.
@@ -33,28 +33,26 @@ var Rules = []Rule{
 	{"model/openai/internal/...", []string{"item", "model", "model/internal/..."}, nil, "pure decoding, without the SDK"},
 	{"model/*", []string{"item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
-	{"tool/internal/...", []string{"item", "tool", "tool/internal/..."}, nil, "what the tools share"},
-	{"tool/*", []string{"item", "tool", "tool/internal/..."}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
+	{"tool/*", []string{"item", "tool"}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
 
 	{"internal/transcript", nouns, []string{"net/http"}, "a pure fold of events"},
 	{"internal/transcript/transcripttest", join(nouns, support, []string{"internal/transcript"}), nil, "it makes runs for tests of folds and projections"},
 	{"internal/cite", []string{"item"}, nil, "citations are found in text, wherever the text comes from"},
-	{"internal/memory", []string{"item"}, nil, "what is remembered outlives the runs that it came from"},
 	{"internal/journal", nouns, []string{"net/http"}, "the log keeps events and asks its store for nothing else"},
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
 	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
-	{"internal/agent/...", join(nouns, []string{"graph", "internal/agent/...", "internal/cite", "internal/memory", "internal/transcript", "model", "tool", "turn"}), nil,
+	{"internal/agent/...", join(nouns, []string{"graph", "internal/agent/...", "internal/cite", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 
-	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/memory", "internal/run"}), nil,
+	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/run"}), nil,
 		"one suite for every backend, written against the interfaces that they implement"},
-	{"internal/storage/...", join(nouns, []string{"graph", "internal/journal", "internal/memory", "internal/run", "internal/storage/..."}), nil,
+	{"internal/storage/...", join(nouns, []string{"graph", "internal/journal", "internal/run", "internal/storage/..."}), nil,
 		"a backend implements the interfaces of those above and decides nothing"},
 
 	{"internal/wire/sse", nil, nil, "bytes of a stream, whatever they mean"},
-	{"internal/wire/ws", nil, nil, "bytes of a stream, whatever they mean"},
 	{"internal/wire", nouns, []string{"net/http"}, "it says what a dialect is"},
+	{"internal/wire/task/tasktest", nil, nil, "a client knows frames and nothing of who wrote them"},
 	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
 		"a dialect is a pure fold of events: no storage, no run, no network"},
 	{"internal/server/jsonvalue", []string{"internal/jsonline"}, nil, "values of JSON, whatever they mean"},
@@ -77,14 +75,11 @@ var Rules = []Rule{
 	{"internal/server/langgraph", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/*"}), nil, "it puts LangGraph's resources together"},
 	{"internal/server", join(runs, []string{"internal/server/..."}), nil,
 		"it puts the dialects together; storage, agents and models are reached only through what it is handed"},
-	{"internal/im/...", join(nouns, []string{"internal/im/...", "internal/journal", "internal/run", "internal/transcript"}), nil,
-		"a chat platform is one more reader of runs"},
 
 	{".", engine, []string{Module + "/internal/server"}, "the library is the engine without a listener; it puts the parts together"},
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
 	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "ui"}), nil, "the command wires everything together"},
-	{"examples/...", public, nil, "an example shows what outsiders can import"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},
@@ -97,9 +92,6 @@ var Rules = []Rule{
 // Vendors says where modules of other people may be used. docs/dependencies.md says why we have them at all.
 var Vendors = []Vendor{
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "tool/search"}, "databases are behind our own interfaces"},
-	{"github.com/jackc/pgx/v5", []string{"internal/storage/postgres"}, "databases are behind our own interfaces"},
-	{"github.com/pressly/goose/v3", []string{"internal/storage/..."}, "a schema is its backend's own affair"},
-	{"github.com/nats-io", []string{"internal/bus/..."}, "nodes talk through the bus"},
 	{"github.com/google/uuid", []string{".", "graph", "internal/agent", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
 
 	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},
@@ -108,11 +100,10 @@ var Vendors = []Vendor{
 	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
 	{"github.com/RealAlexandreAI/json-repair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"tool/mcp"}, "a server of tools is one kind of tool"},
 
-	{"github.com/coder/websocket", []string{"internal/server/...", "internal/im/..."}, "connections belong to those who own the listener"},
+	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
-	{"go.yaml.in/yaml/v3", []string{"cmd/tributary", "internal/agent/skill"}, "files of settings are read in cmd alone; a skill is a file with a YAML head"},
+	{"go.yaml.in/yaml/v3", []string{"cmd/tributary"}, "files of settings are read in cmd alone"},
 	{"golang.org/x/tools/txtar", []string{"internal/story"}, "stories are files of several sections"},
 	{"pgregory.net/rapid", []string{"event/eventtest", "internal/transcript/transcripttest", "internal/storage/storagetest", "internal/conformance/...", "internal/faults/..."},
 		"random values are for tests"},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tributary-ai/tributary/internal/wire/task"
+	"github.com/tributary-ai/tributary/internal/wire/task/tasktest"
 )
 
 func allGraphs() taskGraphs {
@@ -46,7 +46,7 @@ func TestTaskStreamFoldsToItsObject(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var fold task.Fold
+			var fold tasktest.Fold
 			for i, f := range frames {
 				if f.id != fmt.Sprint(i) || !strings.Contains(f.data, fmt.Sprintf(`"sequence_number":%d`, i)) {
 					t.Errorf("frame %d: id %q, data %s", i, f.id, f.data)

@@ -8,8 +8,8 @@
 //
 //   - Every frame has type, task_id and sequence_number. One counter serves the whole run tree: 0, 1, 2 … without
 //     holes, but for one: after the loss of power, which may take events that were seen, it goes on far beyond (see
-//     [wire.BeyondLoss]), so that no number ever stands for two events. The frame's ID is the same number in decimal. Frames have no SSE event name, so that a plain
-//     EventSource gets all of them in onmessage.
+//     [wire.BeyondLoss]), so that no number ever stands for two events. The frame's ID is the same number in decimal.
+//     Frames have no SSE event name, so that a plain EventSource gets all of them in onmessage.
 //   - The root task's id is the run's id; a sub-agent's is the id of the call that opened it. task.created of
 //     a child says parent_task_id. A second task.created for the same id means that its work is tried again: its output
 //     and its children are void.
@@ -37,6 +37,6 @@
 //
 // # Both directions
 //
-// [Projector] writes the stream, [Fold] reads it, [Object] writes the folded object from a [transcript.Task]. For every
-// run, and after every event of it, the fold of the frames and the object of the transcript are the same.
+// [Projector] writes the stream, [Object] the folded object from a [transcript.Task]. For every run, and after every event
+// of it, what a reader of the frames has assembled (tasktest.Fold) and the object of the transcript are the same.
 package task

@@ -11,6 +11,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/internal/wire/task"
+	"github.com/tributary-ai/tributary/internal/wire/task/tasktest"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -30,16 +31,16 @@ func read(t testing.TB, name string) []byte {
 
 func canonical(t testing.TB, data []byte) string {
 	t.Helper()
-	out, err := task.Canonical(data)
+	out, err := tasktest.Canonical(data)
 	if err != nil {
 		t.Fatalf("%v in %s", err, data)
 	}
 	return string(out)
 }
 
-func foldLines(t testing.TB, name string) *task.Fold {
+func foldLines(t testing.TB, name string) *tasktest.Fold {
 	t.Helper()
-	var f task.Fold
+	var f tasktest.Fold
 	for i, line := range lines(t, name) {
 		if err := f.Apply([]byte(line)); err != nil {
 			t.Fatalf("%s:%d: %v", name, i+1, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/transcript/transcripttest"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/internal/wire/task"
+	"github.com/tributary-ai/tributary/internal/wire/task/tasktest"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -83,7 +84,7 @@ func frames(t *rapid.T, journal []event.Envelope) []wire.Frame {
 func both(t *rapid.T, journal []event.Envelope, check func(i int) bool) {
 	p := task.New()
 	var events transcript.Fold
-	var reader task.Fold
+	var reader tasktest.Fold
 	for i := range journal {
 		_ = events.Apply(&journal[i])
 		out, err := p.Project(nil, &journal[i])
@@ -104,7 +105,7 @@ func both(t *rapid.T, journal []event.Envelope, check func(i int) bool) {
 				wireID = journal[0].Run
 			}
 			folded, _ := events.Task(id)
-			want, err := task.Canonical(task.Object(journal[0].Run, folded))
+			want, err := tasktest.Canonical(task.Object(journal[0].Run, folded))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +171,7 @@ func FuzzFold(f *testing.F) {
 {"type":"task.output_item.done","task_id":"a","output_index":1e3,"item":{"type":"tool_result","call_id":"b","block_list":[null]}}
 {"type":"task.text.delta","task_id":"a","output_index":0,"block_index":9007199254740993,"delta":1}`))
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		var fold task.Fold
+		var fold tasktest.Fold
 		start := 0
 		for i := 0; i <= len(stream); i++ {
 			if i == len(stream) || stream[i] == '\n' {

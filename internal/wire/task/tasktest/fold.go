@@ -1,4 +1,7 @@
-package task
+// Package tasktest reads what package task writes, for tests: [Fold] is a client that assembles the objects of tasks
+// from frames. It knows the wire and nothing of package task, so that it proves that the frames suffice; ui/tasks.ts is
+// the same in TypeScript.
+package tasktest
 
 import (
 	"bytes"
@@ -10,8 +13,7 @@ import (
 	"strings"
 )
 
-// Fold reads frames of this wire and assembles the objects of the tasks in them. It is what a client does, kept
-// here to prove that the frames suffice; ui/tasks.ts is the same in TypeScript.
+// Fold reads frames and assembles the objects of the tasks in them.
 //
 // It is tolerant of what other producers of the protocol send: life-cycle events, status and sequence numbers
 // may be missing; an added for something that is there empties it; done may come without added; image_url is read as
@@ -23,8 +25,8 @@ type Fold struct {
 	order []string
 }
 
-// ErrNoPlace is returned for a delta of something that was never added. The fold is as before.
-var ErrNoPlace = errors.New("nothing was added there")
+// errNoPlace is returned for a delta of something that was never added. The fold is as before.
+var errNoPlace = errors.New("nothing was added there")
 
 type foldTask struct {
 	parent string
@@ -130,7 +132,7 @@ func (f *Fold) inItem(name, id string, at int, frame map[string]any) error {
 		return nil
 	}
 	if it == nil {
-		return ErrNoPlace
+		return errNoPlace
 	}
 	switch name {
 	case "tool_call_arguments.delta":
@@ -159,7 +161,7 @@ func (f *Fold) inItem(name, id string, at int, frame map[string]any) error {
 	}
 	b := it.blocks[place]
 	if b == nil {
-		return ErrNoPlace
+		return errNoPlace
 	}
 	if b.text == nil {
 		b.text = grow(b.fields["text"])
