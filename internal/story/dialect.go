@@ -44,13 +44,7 @@ func LangGraph(name string, subgraphs bool, modes ...string) Dialect {
 		New: func(rec *Recording, run string) wire.Projector {
 			return langgraph.New(langgraph.Options{Modes: m, Subgraphs: subgraphs, States: rec.StatesOf(run)})
 		},
-		After: func(cursor string) (func([]wire.Frame) []wire.Frame, error) {
-			skip, err := langgraph.After(cursor)
-			if err != nil {
-				return nil, err
-			}
-			return skip.Drop, nil
-		},
+		After: afterPlace,
 	}
 }
 
@@ -82,6 +76,22 @@ func (c *channel) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame, 
 		}
 	}
 	return dst, err
+}
+
+// afterPlace reads cursors that name an event and a place among its frames.
+func afterPlace(cursor string) (func([]wire.Frame) []wire.Frame, error) {
+	_, seq, place, err := langgraph.ParseCursor(cursor)
+	if err != nil {
+		return nil, err
+	}
+	return func(frames []wire.Frame) []wire.Frame {
+		for i, f := range frames {
+			if _, s, p, err := langgraph.ParseCursor(f.ID); err == nil && (s > seq || s == seq && p > place) {
+				return frames[i:]
+			}
+		}
+		return nil
+	}, nil
 }
 
 // afterNumber reads cursors that count frames.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/tributary-ai/tributary/internal/wire"
 )
 
 // ParseCursor reads a Last-Event-ID: after the frame at this place among those of the event seq, which was written under the
@@ -63,33 +61,4 @@ func badCursor(s string) error {
 		s = s[:64] + "…"
 	}
 	return fmt.Errorf("Last-Event-ID %q is not the id of an event of this stream; use -1 to begin from the start", s)
-}
-
-// A Skip drops the frames that a reader has seen. The projection is run again from the run's first event, and what it
-// gives goes through Drop.
-type Skip struct {
-	seq   uint64
-	place int
-	past  bool
-}
-
-// After returns a Skip that drops everything up to and including the frame with this ID.
-func After(cursor string) (*Skip, error) {
-	_, seq, place, err := ParseCursor(cursor)
-	return &Skip{seq: seq, place: place, past: place < 0}, err
-}
-
-// Drop returns the frames that come after the cursor, in the same slice.
-func (s *Skip) Drop(frames []wire.Frame) []wire.Frame {
-	if s.past {
-		return frames
-	}
-	for i, f := range frames {
-		_, seq, place, err := ParseCursor(f.ID)
-		if err == nil && (seq > s.seq || seq == s.seq && place > s.place) {
-			s.past = true
-			return frames[i:]
-		}
-	}
-	return frames[:0]
 }

@@ -70,13 +70,19 @@ func cut(t interface {
 	if k >= 0 {
 		cursor = uncut[k].ID
 	}
-	skip, err := langgraph.After(cursor)
+	_, seq, place, err := langgraph.ParseCursor(cursor)
 	if err != nil {
 		t.Fatal(err)
 	}
 	resumed := slices.Clone(uncut[:k+1])
-	for _, frames := range project(t, events, o) {
-		resumed = append(resumed, skip.Drop(frames)...)
+	for _, f := range slices.Concat(project(t, events, o)...) {
+		_, s, p, err := langgraph.ParseCursor(f.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s > seq || s == seq && p > place {
+			resumed = append(resumed, f)
+		}
 	}
 	if !reflect.DeepEqual(resumed, uncut) {
 		t.Fatalf("modes %b, cut after %s (%d of %d): %d frames", o.Modes, cursor, k, len(uncut), len(resumed))
