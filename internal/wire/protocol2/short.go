@@ -3,8 +3,8 @@ package protocol2
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/tributary-ai/tributary/event"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/item"
 )
 

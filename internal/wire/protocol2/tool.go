@@ -2,8 +2,8 @@ package protocol2
 
 import (
 	"encoding/json"
-	"github.com/tributary-ai/tributary/event"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/item"
 )
 

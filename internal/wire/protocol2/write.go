@@ -3,10 +3,10 @@ package protocol2
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/tributary-ai/tributary/event"
 	"strconv"
-	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -40,14 +40,11 @@ func appendNames(dst []byte, names []string) []byte {
 // appendRaw writes foreign JSON on one line, the same whether the event comes from memory or was read back from
 // disk; what is no JSON becomes null.
 func appendRaw(dst, raw []byte) []byte {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
+	dst, err := jsonline.AppendRaw(dst, raw)
+	if err != nil {
 		return append(dst, "null"...)
 	}
-	if !utf8.Valid(b.Bytes()) {
-		return append(dst, bytes.ToValidUTF8(b.Bytes(), []byte("\ufffd"))...)
-	}
-	return append(dst, b.Bytes()...)
+	return dst
 }
 
 func appendUsage(dst []byte, u item.Usage) []byte {
