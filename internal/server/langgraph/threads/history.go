@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -91,51 +92,49 @@ func (s *Service) answerHistory(w http.ResponseWriter, r *http.Request, who run.
 		return err
 	}
 	ctx := r.Context()
-	v := s.opt.States.View(ctx, th)
-	want := jsonvalue.Fields(q.Metadata)
-	out := jsonvalue.List{}
-	add := func(snap *graph.Snapshot) error {
-		o, err := v.State(ctx, snap, false)
-		if err != nil {
-			return err
-		}
-		if len(want) > 0 {
-			raw, err := json.Marshal(v.Metadata(snap))
-			if err != nil {
-				return err
-			}
-			if !matches(jsonvalue.Fields(raw), want) {
-				return nil
-			}
-		}
-		out = append(out, o)
+	h := history{view: s.opt.States.View(ctx, th), want: jsonvalue.Fields(q.Metadata), found: jsonvalue.List{}}
+	if from.ID != "" {
+		err = h.one(ctx, s.opt.Store, th.ID, from, before)
+	} else {
+		err = h.gather(ctx, s.opt.Store, th.ID, from.NS, before, limit)
+	}
+	if err != nil {
+		return err
+	}
+	return edge.Answer(w, http.StatusOK, h.found)
+}
+
+// history is a list of checkpoints in the making.
+type history struct {
+	view  *state.View
+	want  map[string]json.RawMessage // of their metadata
+	found jsonvalue.List
+}
+
+// one takes the checkpoint that is named, and no other.
+func (h *history) one(ctx context.Context, from Store, thread string, at state.Ref, before string) error {
+	snap, err := from.Load(ctx, thread, at.NS, at.ID)
+	if errors.Is(err, graph.ErrNoCheckpoint) {
 		return nil
 	}
-	if from.ID != "" { // the one that is named, and no other
-		snap, err := s.opt.Store.Load(ctx, th.ID, from.NS, from.ID)
-		if errors.Is(err, graph.ErrNoCheckpoint) {
-			return edge.Answer(w, http.StatusOK, jsonvalue.List{})
-		}
-		if err != nil {
-			return err
-		}
-		if before == "" || from.ID < before {
-			if err := add(snap); err != nil {
-				return err
-			}
-		}
-		return edge.Answer(w, http.StatusOK, out)
+	if err != nil || before != "" && at.ID >= before {
+		return err
 	}
-	for len(out) < limit {
-		some, err := s.opt.Store.List(ctx, th.ID, from.NS, before, limit)
+	return h.add(ctx, snap)
+}
+
+// gather takes those of a namespace, newest first, until there are enough of them.
+func (h *history) gather(ctx context.Context, from Store, thread, ns, before string, limit int) error {
+	for len(h.found) < limit {
+		some, err := from.List(ctx, thread, ns, before, limit)
 		if err != nil {
 			return err
 		}
 		for _, snap := range some {
-			if err := add(snap); err != nil {
+			if err := h.add(ctx, snap); err != nil {
 				return err
 			}
-			if before = snap.ID; len(out) == limit {
+			if before = snap.ID; len(h.found) == limit {
 				break
 			}
 		}
@@ -143,7 +142,26 @@ func (s *Service) answerHistory(w http.ResponseWriter, r *http.Request, who run.
 			break
 		}
 	}
-	return edge.Answer(w, http.StatusOK, out)
+	return nil
+}
+
+// add takes a checkpoint if its metadata is as wanted.
+func (h *history) add(ctx context.Context, snap *graph.Snapshot) error {
+	o, err := h.view.State(ctx, snap, false)
+	if err != nil {
+		return err
+	}
+	if len(h.want) > 0 {
+		raw, err := json.Marshal(h.view.Metadata(snap))
+		if err != nil {
+			return err
+		}
+		if !matches(jsonvalue.Fields(raw), h.want) {
+			return nil
+		}
+	}
+	h.found = append(h.found, o)
+	return nil
 }
 
 // matches reports that the members wanted are there with the same values.

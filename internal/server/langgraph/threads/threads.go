@@ -309,16 +309,16 @@ func (s *Service) remove(w http.ResponseWriter, r *http.Request, who run.Identit
 	if err != nil {
 		return err
 	}
-	if err := s.Remove(r.Context(), who, id); err != nil {
+	if err := s.removeThread(r.Context(), who, id); err != nil {
 		return NotFound(err, id)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// Remove deletes a thread. What runs on it is stopped first: whoever deletes a conversation does not want
+// removeThread deletes a thread. What runs on it is stopped first: whoever deletes a conversation does not want
 // its answer any more.
-func (s *Service) Remove(ctx context.Context, who run.Identity, id string) error {
+func (s *Service) removeThread(ctx context.Context, who run.Identity, id string) error {
 	for range 3 { // a run may be created in between
 		runs, err := s.opt.Store.DeleteThread(ctx, who, id)
 		if err == nil {
@@ -348,7 +348,7 @@ func (s *Service) RemoveOf(ctx context.Context, who run.Identity, assistant stri
 			return err
 		}
 		for _, th := range found {
-			if err := s.Remove(ctx, who, th.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
+			if err := s.removeThread(ctx, who, th.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
 				return err
 			}
 		}
@@ -414,7 +414,7 @@ func (s *Service) prune(w http.ResponseWriter, r *http.Request, who run.Identity
 	pruned := 0
 	for _, id := range req.ThreadIDs {
 		if strategy == "delete" {
-			err = s.Remove(r.Context(), who, id)
+			err = s.removeThread(r.Context(), who, id)
 		} else {
 			err = s.opt.Store.PruneThread(r.Context(), who, id)
 		}
