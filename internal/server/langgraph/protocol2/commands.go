@@ -237,10 +237,11 @@ func (s *Service) respondCommand(r *http.Request, who run.Identity, thread strin
 		}
 	}
 	orders := jsonvalue.Object{{"resume", resume}}
-	for name, raw := range map[string]json.RawMessage{"update": p.Update, "goto": p.Goto} {
-		if !jsonvalue.IsNull(raw) {
-			orders = append(orders, jsonvalue.Member{name, raw})
-		}
+	if !jsonvalue.IsNull(p.Update) {
+		orders = append(orders, jsonvalue.Member{"update", p.Update})
+	}
+	if !jsonvalue.IsNull(p.Goto) {
+		orders = append(orders, jsonvalue.Member{"goto", p.Goto})
 	}
 	body := runs.Body{AssistantID: jsonvalue.Text(jsonvalue.Fields(th.Metadata), "assistant_id"), Config: p.Config, Metadata: p.Metadata}
 	if body.Command, err = json.Marshal(orders); err != nil {
