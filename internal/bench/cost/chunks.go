@@ -16,11 +16,11 @@ func Chunks(b *testing.B, n, size int, f func()) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	start := CPU()
+	start := cpu()
 	for b.Loop() {
 		f()
 	}
-	spent := CPU() - start
+	spent := cpu() - start
 	runtime.ReadMemStats(&after)
 	chunks := float64(b.N) * float64(n)
 	b.ReportMetric(float64(spent.Nanoseconds())/chunks, "ns/chunk")
@@ -29,8 +29,8 @@ func Chunks(b *testing.B, n, size int, f func()) {
 	b.ReportMetric(float64(size)/float64(n), "wire-B/chunk")
 }
 
-// CPU is the processor time that this process has used.
-func CPU() time.Duration {
+// cpu is the processor time that this process has used.
+func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

@@ -27,8 +27,8 @@ type document struct {
 	refused map[int]bool // statuses that somebody refuses with
 }
 
-// Document describes the routes of a table.
-func Document(t *edge.Routes, version string) jsonvalue.Object {
+// ofRoutes describes the routes of a table.
+func ofRoutes(t *edge.Routes, version string) jsonvalue.Object {
 	d := document{
 		schemas: schemas{types: map[string]reflect.Type{}}, paths: map[string]jsonvalue.Object{}, sent: jsonvalue.Object{}, refused: map[int]bool{},
 	}
@@ -188,7 +188,7 @@ var page []byte
 // Mount adds the document, a page that shows it, and what there is at the root. The document describes the routes that are
 // there when it is first asked for.
 func Mount(t *edge.Routes, version string) {
-	whole := sync.OnceValues(func() (json.RawMessage, error) { return json.Marshal(Document(t, version)) })
+	whole := sync.OnceValues(func() (json.RawMessage, error) { return json.Marshal(ofRoutes(t, version)) })
 	t.Open("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) error {
 		text, err := whole()
 		if err != nil {
