@@ -115,7 +115,7 @@ func New(o Options) (*Model, error) {
 		if err != nil || u.Host == "" {
 			return nil, errors.New("anthropic: the base URL is not an absolute URL")
 		}
-		fault.Secrets = append(fault.Secrets, secretsOf(u)...)
+		fault.Secrets = append(fault.Secrets, eventstream.KeysIn(u)...)
 		for name, values := range u.Query() { // which the SDK would drop
 			for _, v := range values {
 				req = append(req, option.WithQueryAdd(name, v))
@@ -139,20 +139,6 @@ func New(o Options) (*Model, error) {
 		fault:    fault,
 		thinking: cmp.Or(o.Thinking, thinkingOf(o.Model)),
 	}, nil
-}
-
-// secretsOf finds what people hide in a base URL.
-func secretsOf(u *url.URL) []Key {
-	var keys []Key
-	if password, ok := u.User.Password(); ok {
-		keys = append(keys, NewKey(password))
-	}
-	for _, values := range u.Query() {
-		for _, v := range values {
-			keys = append(keys, NewKey(v))
-		}
-	}
-	return keys
 }
 
 // Describe says which model this is.

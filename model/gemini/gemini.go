@@ -123,15 +123,8 @@ func (m *Model) locate() error {
 	if err != nil || u.Host == "" {
 		return errors.New("gemini: the base URL is not an absolute URL")
 	}
-	if password, ok := u.User.Password(); ok {
-		m.fault.Secrets = append(m.fault.Secrets, NewKey(password))
-	}
+	m.fault.Secrets = append(m.fault.Secrets, eventstream.KeysIn(u)...)
 	query := u.Query()
-	for _, values := range query {
-		for _, v := range values {
-			m.fault.Secrets = append(m.fault.Secrets, NewKey(v))
-		}
-	}
 	if !o.Array {
 		query.Set("alt", "sse")
 	}

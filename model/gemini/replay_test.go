@@ -257,7 +257,7 @@ func TestMeansTheSameToTheSDK(t *testing.T) {
 			for i := range got.Reasoning {
 				got.Reasoning[i].Signature = ""
 			}
-			want, err := accumulate(t, srv)
+			want, err := accumulate(srv)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +271,7 @@ func TestMeansTheSameToTheSDK(t *testing.T) {
 }
 
 // accumulate asks srv through the SDK alone.
-func accumulate(t testing.TB, srv *httptest.Server) (providertest.Answer, error) {
+func accumulate(srv *httptest.Server) (providertest.Answer, error) {
 	var a providertest.Answer
 	c, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey: "k", Backend: genai.BackendGeminiAPI, HTTPClient: srv.Client(), HTTPOptions: genai.HTTPOptions{BaseURL: srv.URL}})

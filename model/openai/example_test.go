@@ -22,7 +22,7 @@ func ExampleChat() {
 	}))
 	defer srv.Close()
 
-	m := openai.Chat(openai.Options{Model: "qwen3", BaseURL: srv.URL + "/v1", Key: openai.Secret("sk-…"), Provider: "vllm"})
+	m := openai.Chat(openai.Options{Model: "qwen3", BaseURL: srv.URL + "/v1", Key: openai.NewKey("sk-…"), Provider: "vllm"})
 	for part, err := range m.Stream(context.Background(), model.Request{Messages: []item.Message{item.UserText("1", "hi")}}) {
 		if err != nil {
 			fmt.Println(err)

@@ -124,7 +124,7 @@ func TestFaults(t *testing.T) {
 			Begun: firstEvent(responses), Parts: 1, KeyHeader: "Authorization",
 			Open: func(t testing.TB, at providertest.At) model.Model {
 				return open(responses, Options{
-					Model: "m", Provider: "test", Key: Secret(providertest.Canary), BaseURL: at.URL, HTTPClient: at.Client,
+					Model: "m", Provider: "test", Key: NewKey(providertest.Canary), BaseURL: at.URL, HTTPClient: at.Client,
 					Headers: at.Headers, FirstTimeout: at.First, IdleTimeout: at.Idle,
 				})
 			},

@@ -18,11 +18,11 @@ import (
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
 )
 
-// Key is an API key. It prints as ***; make one with [Secret].
+// Key is an API key. It prints as ***; make one with [NewKey].
 type Key = eventstream.Key
 
-// Secret makes a Key.
-func Secret(key string) Key { return eventstream.NewKey(key) }
+// NewKey makes a Key of a secret; of the empty string, no key.
+func NewKey(key string) Key { return eventstream.NewKey(key) }
 
 // Options say which model to call and how. Only Model is needed; the zero values of the others talk to
 // OpenAI without a key, which suits servers on the own machine once BaseURL is set.
@@ -131,17 +131,10 @@ func (o Options) info() model.Info {
 func (o Options) secrets() []Key {
 	keys := []Key{o.Key}
 	for _, v := range o.Headers {
-		keys = append(keys, Secret(v), Secret(strings.TrimPrefix(v, "Bearer ")))
+		keys = append(keys, NewKey(v), NewKey(strings.TrimPrefix(v, "Bearer ")))
 	}
 	if u, err := url.Parse(o.BaseURL); err == nil {
-		if pw, ok := u.User.Password(); ok {
-			keys = append(keys, Secret(pw))
-		}
-		for _, vs := range u.Query() {
-			for _, v := range vs {
-				keys = append(keys, Secret(v))
-			}
-		}
+		keys = append(keys, eventstream.KeysIn(u)...)
 	}
 	return slices.DeleteFunc(keys, Key.IsZero)
 }

@@ -132,7 +132,7 @@ func options(t testing.TB, srv *httptest.Server) Options {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
-	return Options{Model: "m", BaseURL: srv.URL + "/v1", Provider: "test", Key: Secret(canary), HTTPClient: client}
+	return Options{Model: "m", BaseURL: srv.URL + "/v1", Provider: "test", Key: NewKey(canary), HTTPClient: client}
 }
 
 const canary = "sk-canary-0123456789abcdef"

@@ -110,7 +110,7 @@ func TestRequests(t *testing.T) {
 		"responses-elsewhere": {true, Options{Provider: "vllm", TextOnly: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tc.o.Model, tc.o.Key, tc.o.BaseURL = "m", Secret(canary), "/v1"
+			tc.o.Model, tc.o.Key, tc.o.BaseURL = "m", NewKey(canary), "/v1"
 			sealed := `{"type":"reasoning.encrypted","data":"zz"}`
 			if tc.responses {
 				sealed = "gAAAAA=="
@@ -142,7 +142,7 @@ func TestRequests(t *testing.T) {
 
 func TestAzure(t *testing.T) {
 	wires(t, func(t *testing.T, responses bool) {
-		r, _ := sent(t, responses, Options{Model: "deployed", Key: Secret(canary), AzureVersion: "2025-04-01-preview"}, hello)
+		r, _ := sent(t, responses, Options{Model: "deployed", Key: NewKey(canary), AzureVersion: "2025-04-01-preview"}, hello)
 		want := "/openai/deployments/deployed/chat/completions"
 		if responses {
 			want = "/openai/responses"

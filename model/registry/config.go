@@ -15,7 +15,7 @@ import (
 type Secret = openai.Key
 
 // NewSecret makes a Secret of a key.
-func NewSecret(key string) Secret { return openai.Secret(key) }
+func NewSecret(key string) Secret { return openai.NewKey(key) }
 
 // Config describes one model. Name, Provider and Model are needed; the rest depends on the provider.
 type Config struct {

@@ -17,7 +17,7 @@
 // # Failing
 //
 // [Fault] turns a status, an error object or an error of the network into a [model.Error]. Messages in it
-// went through [Scrub]: they hold no key.
+// are scrubbed: they hold no key.
 package eventstream
 
 import "errors"

@@ -92,7 +92,7 @@ func (f Fault) error(class model.Class, status int, msg string) *model.Error {
 		secrets = append(secrets, k.Reveal())
 	}
 	// A reason of white space is none.
-	told := cmp.Or(sentence(Scrub(msg, secrets...)), "no reason given")
+	told := cmp.Or(sentence(scrub(msg, secrets...)), "no reason given")
 	return &model.Error{Class: class, Provider: f.Provider, Status: status, Message: told}
 }
 

@@ -215,7 +215,7 @@ func TestScrub(t *testing.T) {
 		"task-oriented desk-lamps keep working":               "task-oriented desk-lamps keep working",
 		"the token limit: 4096 was hit; tokens: many, key: a": "the token limit: 4096 was hit; tokens: many, key: a",
 	} {
-		if got := Scrub(in, canary, "", "abc"); got != want {
+		if got := scrub(in, canary, "", "abc"); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}

@@ -51,9 +51,23 @@ func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 // LogValue logs the same as String.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// Scrub returns a message without the given secrets, in which whatever looks like a key is masked too:
+// KeysIn finds what people hide in a URL: its password and the values of its query.
+func KeysIn(u *url.URL) []Key {
+	var keys []Key
+	if password, ok := u.User.Password(); ok {
+		keys = append(keys, NewKey(password))
+	}
+	for _, values := range u.Query() {
+		for _, v := range values {
+			keys = append(keys, NewKey(v))
+		}
+	}
+	return keys
+}
+
+// scrub returns a message without the given secrets, in which whatever looks like a key is masked too:
 // providers quote the request, proxies quote the URL.
-func Scrub(msg string, secrets ...string) string {
+func scrub(msg string, secrets ...string) string {
 	for _, s := range secrets {
 		if len(s) < 4 { // masking "a" would eat the message, and is no secret
 			continue

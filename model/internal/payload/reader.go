@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrSyntax says that a payload is no JSON.
-var ErrSyntax = errors.New("not valid JSON")
+// errSyntax says that a payload is no JSON.
+var errSyntax = errors.New("not valid JSON")
 
 // maxDepth bounds how deep values may be nested; nobody's are.
 const maxDepth = 1000
@@ -37,7 +37,7 @@ func (r *Reader) End() error {
 }
 
 func (r *Reader) fail() {
-	r.err = ErrSyntax
+	r.err = errSyntax
 	r.at = len(r.data)
 }
 

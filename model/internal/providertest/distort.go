@@ -12,8 +12,8 @@ import (
 	"github.com/tributary-ai/tributary/model"
 )
 
-// Distortions are ways of saying the same on the wire. Servers and proxies differ in all of them.
-var Distortions = map[string]func(body string) string{
+// distortions are ways of saying the same on the wire. Servers and proxies differ in all of them.
+var distortions = map[string]func(body string) string{
 	"CRLF":            func(b string) string { return strings.ReplaceAll(unix(b), "\n", "\r\n") },
 	"CR":              func(b string) string { return strings.ReplaceAll(unix(b), "\n", "\r") },
 	"byte-order mark": func(b string) string { return "\xef\xbb\xbf" + b },
@@ -92,7 +92,7 @@ func eachPayload(change func([]byte) []byte) func(string) string {
 func (s Subject) Undistorted(t *testing.T, media string, body []byte) {
 	t.Helper()
 	want, wantErr := s.parts(t, media, body)
-	for name, distort := range Distortions {
+	for name, distort := range distortions {
 		t.Run(name, func(t *testing.T) {
 			got, err := s.parts(t, media, []byte(distort(string(body))))
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {

@@ -17,11 +17,11 @@ import (
 	"github.com/tributary-ai/tributary/model"
 )
 
-// Canary is the key of every call in these tests, and Gateway a secret in a header of the caller's; no error may show
+// Canary is the key of every call in these tests, and gateway a secret in a header of the caller's; no error may show
 // them.
 const (
 	Canary  = "canary-Zx81-secret-9f3b"
-	Gateway = "parakeet-of-the-gateway"
+	gateway = "parakeet-of-the-gateway"
 )
 
 // At says where a model is, and how long it may be silent.
@@ -70,7 +70,7 @@ func Check(t testing.TB, err error, class model.Class, status int) *model.Error 
 		t.Errorf("class %s, status %d (%v), want %s, %d", e.Class, e.Status, e, class, status)
 	}
 	for _, text := range []string{e.Error(), fmt.Sprintf("%+v", *e), fmt.Sprint(e.Err)} {
-		if strings.Contains(text, Canary) || strings.Contains(text, Gateway) {
+		if strings.Contains(text, Canary) || strings.Contains(text, gateway) {
 			t.Errorf("a secret is in %q", text)
 		}
 	}
@@ -268,10 +268,10 @@ func (s Subject) key(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = fmt.Fprintf(w, `{"error":{"message":"header was %s and %s"}}`, r.Header.Get(s.KeyHeader), r.Header.Get("X-Gateway"))
 	})
-	m := s.Open(t, At{URL: srv.URL, Client: srv.Client(), Headers: map[string]string{"X-Gateway": Gateway}})
+	m := s.Open(t, At{URL: srv.URL, Client: srv.Client(), Headers: map[string]string{"X-Gateway": gateway}})
 	_, _, err := Collect(t, m, Hello)
 	Check(t, err, model.BadRequest, http.StatusBadRequest)
-	if h := <-got; !strings.HasSuffix(h.Get(s.KeyHeader), Canary) || h.Get("X-Gateway") != Gateway {
+	if h := <-got; !strings.HasSuffix(h.Get(s.KeyHeader), Canary) || h.Get("X-Gateway") != gateway {
 		t.Errorf("the server saw %v", h)
 	}
 	if printed := fmt.Sprintf("%v %+v", m, m); strings.Contains(printed, Canary) {
