@@ -29,6 +29,9 @@ type asker interface {
 	ask(ctx context.Context, p *printer, q question) error
 }
 
+// errStopped is what the user, or somebody else, did to a question before it was answered.
+var errStopped = errors.New("stopped")
+
 type question struct {
 	text   string
 	thread string
@@ -112,6 +115,7 @@ func (c chatCmd) converse(p *printer, a asker) error {
 				fmt.Fprintln(p.env.stderr, "tributary:", advice(err))
 			}
 		case <-p.env.ctx.Done():
+			p.note("") // as after Ctrl-D
 			return nil
 		}
 	}
@@ -139,7 +143,7 @@ func (l local) ask(ctx context.Context, p *printer, q question) error {
 		if err != nil {
 			p.newline()
 			if ctx.Err() != nil {
-				return errors.New("stopped")
+				return errStopped
 			}
 			return err
 		}

@@ -75,6 +75,11 @@ func loadConfig(path, data string) (Config, error) {
 	if c.Durability != "process" && c.Durability != "disk" {
 		return c, fmt.Errorf("configuration: durability must be process or disk, not %q", c.Durability)
 	}
+	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
+		if n < 0 {
+			return c, fmt.Errorf("configuration: %s must not be negative", name)
+		}
+	}
 	if err := c.Retry.Validate(); err != nil {
 		return c, fmt.Errorf("configuration: %w", inYAML(err))
 	}
@@ -117,12 +122,39 @@ func yamlProblem(err error, file []byte) string {
 		// "line 3: cannot unmarshal !!str `many` into int"
 		if line, rest, ok := strings.Cut(msg, ": "); ok {
 			if key := keyAt(file, line); key != "" {
-				return fmt.Sprintf("%s: %s: %s", line, key, strings.Replace(rest, "cannot unmarshal ", "cannot read ", 1))
+				line += ": " + key
 			}
+			return line + ": " + wanted(rest)
 		}
 		return msg
 	}
 	return strings.TrimPrefix(err.Error(), "yaml: ")
+}
+
+// wanted says what a setting of the wrong type should look like, in place of the Go type that it did not fit.
+func wanted(mistake string) string {
+	value, into, ok := strings.Cut(strings.TrimPrefix(mistake, "cannot unmarshal "), " into ")
+	if !ok {
+		return mistake
+	}
+	if _, text, ok := strings.Cut(value, " "); ok { // without YAML's name of its type
+		value = text
+	}
+	switch {
+	case into == "time.Duration":
+		return "must be a length of time, as in 30s or 5m, not " + value
+	case strings.HasPrefix(into, "[]"):
+		return "must be a list, as in [one, two], not " + value
+	case strings.HasPrefix(into, "int"), strings.HasPrefix(into, "uint"):
+		return "must be a whole number, not " + value
+	case strings.HasPrefix(into, "float"):
+		return "must be a number, not " + value
+	case into == "bool":
+		return "must be true or false, not " + value
+	case into == "string":
+		return "must be a text, not " + value
+	}
+	return "must have settings of its own, as in {name: value}, not " + value
 }
 
 // keyAt is the setting that a line of the file gives, if it gives one.

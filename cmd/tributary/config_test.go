@@ -46,18 +46,25 @@ func TestTheRetryPolicyIsReadFromTheFile(t *testing.T) {
 	}
 }
 
-func TestAWrongRetryPolicyIsRefusedByName(t *testing.T) {
+func TestAWrongSettingIsRefusedByName(t *testing.T) {
 	for text, says := range map[string]string{
 		"retry:\n  tries: -1\n":                                              "retry.tries: must be between 1 and 100",
-		"retry:\n  tries: many\n":                                            "line 2: tries: cannot read !!str `many` into int",
+		"retry:\n  tries: many\n":                                            "line 2: tries: must be a whole number, not `many`",
 		"retry:\n  max_wait: -1s\n":                                          "retry.max_wait: must not be negative",
-		"retry:\n  backoff: 5\n":                                             "line 2: backoff: cannot read !!int `5` into time.Duration",
+		"retry:\n  backoff: 5\n":                                             "line 2: backoff: must be a length of time, as in 30s or 5m, not `5`",
 		"retry:\n  backoff: 5ns\n":                                           "retry.backoff: 5ns is too short; give a unit, as in 30s",
-		"retry:\n  first_timeout: soon\n":                                    "first_timeout: cannot read !!str `soon` into time.Duration",
+		"retry:\n  first_timeout: soon\n":                                    "first_timeout: must be a length of time, as in 30s or 5m, not `soon`",
 		"retry:\n  breaker_rest: 48h\n":                                      "retry.breaker_rest: 48h0m0s is longer than a day",
 		"retry:\n  attempts: 3\n":                                            `there is no setting "attempts"`,
-		"models:\n  - name: a\n    context_window: big\n":                    "context_window: cannot read",
-		"models:\n  - name: a\n    price: {input: cheap}\n    provider: x\n": "cannot read",
+		"models:\n  - name: a\n    context_window: big\n":                    "context_window: must be a whole number, not `big`",
+		"models:\n  - name: a\n    price: {input: cheap}\n    provider: x\n": "must be a number, not `cheap`",
+		"origins: example.com\n":                                             "line 1: origins: must be a list, as in [one, two], not ",
+		"system: [a]\n":                                                      "line 1: system: must be a text",
+		"retry: often\n":                                                     "line 1: retry: must have settings of its own",
+		"models:\n  - name: a\n    supports_vision: perhaps\n":               "supports_vision: must be true or false, not `perhaps`",
+		"max_runs: -3\n":                                                     "max_runs must not be negative",
+		"drain: -1s\n":                                                       "drain must not be negative",
+		"run_timeout: -1s\n":                                                 "run_timeout must not be negative",
 	} {
 		if _, err := configured(t, text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: got %v, want %q", text, err, says)

@@ -12,6 +12,7 @@ type printer struct {
 	quiet  bool
 	thread string
 	column bool // standard output is inside a line
+	begun  bool // something of the answer is there
 
 	sources map[int]string // what the answer can cite, by its number
 	cited   []int          // in the order in which it does
@@ -21,13 +22,22 @@ type printer struct {
 func (p *printer) text(itemID, delta string) {
 	if strings.HasPrefix(itemID, "msg_") {
 		fmt.Fprint(p.env.stdout, delta)
+		p.begun = true
 		p.column = !strings.HasSuffix(delta, "\n")
 	}
 }
 
 func (p *printer) call(name, arguments string) { p.note("→ %s %s", name, arguments) }
 
-func (p *printer) void(cause string) { p.note("× the answer so far is void (%s)", cause) }
+// void says that a try came to nothing; the next one, if there is one, begins the answer anew.
+func (p *printer) void(cause string) {
+	if p.begun {
+		p.note("× the answer so far is void (%s)", cause)
+	} else {
+		p.note("× no answer (%s)", cause)
+	}
+	p.begun = false
+}
 
 func (p *printer) warn(message string) { p.note("! %s", message) }
 
@@ -52,7 +62,7 @@ func (p *printer) summary(in, out int) {
 	for _, n := range p.cited {
 		p.note("[%d] %s", n, p.sources[n])
 	}
-	p.sources, p.cited = nil, nil
+	p.sources, p.cited, p.begun = nil, nil, false
 	p.note("%d tokens in, %d out · thread %s", in, out, p.thread)
 }
 

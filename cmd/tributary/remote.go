@@ -52,7 +52,7 @@ func (r remote) ask(ctx context.Context, p *printer, q question) error {
 			return s.end(err)
 		case ctx.Err() != nil:
 			r.cancel(ctx, s.task)
-			return context.Cause(ctx)
+			return s.end(errStopped)
 		case s.task == "" || tries == 20:
 			return fmt.Errorf("the server at %s: %w", r.url, err)
 		}
@@ -203,7 +203,7 @@ func (s *taskStream) show(f *taskFrame) {
 		case f.Error != nil:
 			s.err = errors.New(f.Error.Message)
 		case f.Type == "task.canceled":
-			s.err = errors.New("stopped")
+			s.err = errStopped
 		}
 	}
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,6 +94,57 @@ func TestChatReadsOnAfterACut(t *testing.T) {
 	}
 	if n := len(cuts); n < 3 {
 		t.Errorf("the connection was cut %d times; there should be more to read on after", n)
+	}
+}
+
+// Leaving before the answer is there stops the task, in words and not in the name of a signal.
+func TestChatThatIsStoppedStopsItsTask(t *testing.T) {
+	ctx, leave := context.WithCancelCause(t.Context())
+	stopped := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/tasks" {
+			stopped <- r.Method + " " + r.URL.Path
+			return
+		}
+		_, _ = io.WriteString(w, "data: {\"type\":\"task.created\",\"task_id\":\"t1\",\"sequence_number\":0}\n\n"+
+			"data: {\"type\":\"task.text.delta\",\"task_id\":\"t1\",\"sequence_number\":1,\"item_id\":\"msg_1\",\"delta\":\"We\"}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	out := &onWrite{do: func() { leave(errors.New("interrupt signal received")) }}
+	var notes strings.Builder
+	err := (remote{url: server.URL}).ask(ctx, &printer{env: &env{ctx: ctx, stdout: out, stderr: &notes}}, question{text: "who are we?"})
+	if !errors.Is(err, errStopped) || out.String() != "We\n" {
+		t.Errorf("got %v after %q", err, out.String())
+	}
+	if got := <-stopped; got != "POST /tasks/t1/cancel" {
+		t.Errorf("the server was asked for %s", got)
+	}
+}
+
+// onWrite does something when the first word arrives.
+type onWrite struct {
+	strings.Builder
+	do func()
+}
+
+func (w *onWrite) Write(p []byte) (int, error) {
+	defer w.do()
+	return w.Builder.Write(p)
+}
+
+// A try that gave nothing has no answer that could be void.
+func TestAVoidTryIsToldByWhatThereWas(t *testing.T) {
+	var out, notes strings.Builder
+	p := &printer{env: &env{stdout: &out, stderr: &notes}}
+	p.void("model_network")
+	p.text("msg_1", "half a")
+	p.void("crash")
+	p.void("model_network")
+	if want := "× no answer (model_network)\n× the answer so far is void (crash)\n× no answer (model_network)\n"; notes.String() != want {
+		t.Errorf("got %s", notes.String())
 	}
 }
 

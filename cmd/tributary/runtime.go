@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/docs"
+	"github.com/tributary-ai/tributary/model/registry"
 	"github.com/tributary-ai/tributary/tool"
 	"github.com/tributary-ai/tributary/tool/search"
 )
@@ -18,7 +19,8 @@ import (
 // runtime is the library with what the commands add to it: models from the configuration, and search in documents.
 type runtime struct {
 	*tributary.Runtime
-	index *search.Index
+	models *registry.Registry
+	index  *search.Index
 }
 
 // open starts a runtime as the configuration wants it. The folder's index of documents is touched only when the folder is
@@ -43,7 +45,7 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 		return nil, errors.Join(err, rt.Close(now))
 	}
 	d.set(index)
-	return &runtime{rt, index}, nil
+	return &runtime{rt, models, index}, nil
 }
 
 // documents are those that the search tool looks into, once they are indexed. Runs that an earlier process left behind may

@@ -131,12 +131,17 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *fr
 	go func() { failed <- h.Serve(listener) }()
 	fmt.Fprintf(e.stdout, "tributary %s listens on http://%s\n", versionText(), listener.Addr())
 	log.Info("listening", "addr", listener.Addr().String(), "data", config.Data)
+	if usual, _, err := rt.models.Resolve("", ""); err != nil {
+		log.Warn("the built-in agent has no model to ask; tributary models lists them", "err", err)
+	} else {
+		log.Info("the built-in agent asks", "model", usual.Name)
+	}
 
 	var err error
 	select {
 	case err = <-failed:
 	case <-e.ctx.Done():
-		log.Info("shutting down")
+		log.Info("shutting down: runs may finish for a while, the rest goes on at the next start; interrupt again to stop now", "drain", config.Drain)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), config.Drain)
 	defer cancel()
