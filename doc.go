@@ -6,8 +6,14 @@
 // server in cmd/tributary is a client of this package with HTTP around it.
 //
 //	rt, err := tributary.Open(ctx, tributary.Options{})
+//	if err != nil {
+//		return err
+//	}
 //	defer rt.Close(ctx)
 //	for env, err := range rt.Stream(ctx, tributary.Request{Text: "count to fifteen"}) {
+//		if err != nil {
+//			return err
+//		}
 //		if d, ok := env.Event.(event.TextDelta); ok {
 //			fmt.Print(d.Text)
 //		}
