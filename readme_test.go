@@ -18,7 +18,7 @@ func readme(ctx context.Context) error {
 		return err
 	}
 	defer rt.Close(ctx)
-	for env, err := range rt.Stream(ctx, tributary.Request{Text: "What is a journal?"}) {
+	for env, err := range rt.Stream(ctx, tributary.Request{Text: "count to fifteen"}) {
 		if err != nil {
 			return err
 		}
