@@ -80,6 +80,9 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if err == nil {
 		err = parsed.Run(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, config: config})
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errStopped // what it was about to do then is no mistake
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "tributary:", advice(err))
 		return 1

@@ -175,6 +175,21 @@ func TestMistakesAreToldInOneSentence(t *testing.T) {
 	}
 }
 
+// Whoever stops a program that is still starting is not told what it was doing.
+func TestStoppedWhileItStarts(t *testing.T) {
+	docs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "a.md"), []byte("# A\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, notes strings.Builder
+	code := command(ctx, []string{"--data", t.TempDir(), "serve", "--addr", "127.0.0.1:0", "--docs", docs}, strings.NewReader(""), &out, &notes)
+	if code != 1 || notes.String() != "tributary: stopped\n" {
+		t.Errorf("exit %d, %q", code, notes.String())
+	}
+}
+
 func TestModelsSaysWhyOneCannotBeUsed(t *testing.T) {
 	code, out, notes := invoke(t, "--data", t.TempDir(), "models")
 	if code != 0 || !strings.Contains(out, "OPENAI_API_KEY is not set") || !regexp.MustCompile(`(?m)^offline .*ready$`).MatchString(out) {
