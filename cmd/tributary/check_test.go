@@ -8,6 +8,32 @@ import (
 	"testing"
 )
 
+// In a folder that others may look into, nobody else can read what was said, or the documents.
+func TestFilesAreTheOwnersAlone(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := serveOn(t, dir) // with its logs, which go when it stops
+	if code, _, notes := invoke(t, "--data", dir, "chat", "count to two"); code != 0 {
+		t.Fatal(notes)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %v", f.Name(), info.Mode())
+		}
+	}
+	s.stop()
+}
+
 func TestCheckTellsDamage(t *testing.T) {
 	dir := t.TempDir()
 	if code, _, notes := invoke(t, "--data", dir, "chat", "count to fifteen"); code != 0 {

@@ -53,6 +53,14 @@ func makeFile(ctx context.Context, path string) error {
 			return err
 		}
 	}
+	// What people say is theirs, whoever may look into the folder. SQLite gives the log the rights of the file.
+	private, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := private.Close(); err != nil {
+		return err
+	}
 	db, err := connect(draft, 1, "_txlock=immediate")
 	if err != nil {
 		return err
