@@ -52,8 +52,15 @@ func (e *Engine) claim() error {
 			e.opt.Log.Error("claim runs", "err", err)
 			return err
 		}
+		left := 0
 		for _, r := range runs {
+			if r.LeftBy != "" || r.HandedOver {
+				left++
+			}
 			e.launch(r)
+		}
+		if left > 0 {
+			e.opt.Log.Info("going on with runs that a process before left", "runs", left)
 		}
 		if len(runs) < n {
 			return nil
