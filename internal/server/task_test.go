@@ -332,3 +332,16 @@ func TestTasksAreListedInPages(t *testing.T) {
 		}
 	}
 }
+
+// Whoever waits for the end of a task is let go when the server closes, and can come back; the run goes on.
+func TestWaitersAreLetGoWhenTheServerCloses(t *testing.T) {
+	v := newValve()
+	w := newTasks(t, taskGraphs{"agent": v.graph("agent")})
+	answer := make(chan reply, 1)
+	go func() { answer <- w.do("POST", "/tasks", `{"input":"hi"}`) }()
+	v.words <- "begun" // so the request is under way
+	w.srv.Closing()
+	if got := <-answer; got.status != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("%d %v %s", got.status, got.header, got.body)
+	}
+}

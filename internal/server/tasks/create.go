@@ -294,7 +294,11 @@ func (s *Service) waitEnded(ctx context.Context, who run.Identity, id string) (r
 		case <-stop:
 		}
 	}()
-	return s.opt.Engine.Wait(ctx, who, id)
+	r, err := s.opt.Engine.Wait(ctx, who, id)
+	if err != nil && errors.Is(context.Cause(ctx), run.ErrUnavailable) {
+		err = run.ErrUnavailable // and not the context's own error, which would be ours
+	}
+	return r, err
 }
 
 // cancelOnLeave stops a run whose creator wanted it to end with the connection.
