@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
 func TestErrorsHaveTheirStatuses(t *testing.T) {
 	for err, want := range map[error]int{
-		run.ErrNotFound: 404, run.ErrBusy: 409, run.ErrExists: 409, run.Invalidf("x", "y"): 422, journal.ErrLost: 410, run.ErrUnavailable: 503, journal.ErrCorrupt: 503, &run.DamageError{Err: errors.New("x")}: 503,
+		run.ErrNotFound: 404, run.ErrBusy: 409, run.ErrExists: 409, run.Invalidf("x", "y"): 422, journal.ErrLost: 410, journal.ErrGone: 410, run.ErrUnavailable: 503, journal.ErrCorrupt: 503, &run.DamageError{Err: errors.New("x")}: 503,
+		journal.ErrClosed: 503, graph.ErrNoCheckpoint: 404, graph.ErrNotPending: 409, errors.New("x"): 500, Refuse(418, "x"): 418,
 	} {
 		if got, _ := StatusOf(err); got != want {
 			t.Errorf("%v is a %d, want %d", err, got, want)

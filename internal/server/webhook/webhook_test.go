@@ -107,3 +107,24 @@ func TestAWebhookDoesNotFollowRedirects(t *testing.T) {
 	default:
 	}
 }
+
+// Standard Webhooks: an HMAC of id, time and body with dots between them.
+func TestSignatureIsTheStandardOne(t *testing.T) {
+	if got, want := Sign([]byte("s"), "run_1", "1700000000", []byte("{}")), "WTUyw/uD8KfKA8dGME/47QZcsw5Ml7sxsSFw4d7RMsE="; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAWebhookIsGivenUp(t *testing.T) {
+	tries := 0
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		tries++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	h := webhooks(t, func(o *Options) { o.Tries = 3 })
+	h.deliver(run.Run{ID: "r", Request: run.Request{Webhook: receiver.URL}})
+	receiver.Close()
+	if tries != 3 {
+		t.Errorf("tried %d times, want 3", tries)
+	}
+}
