@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -198,6 +200,23 @@ func TestNoKeyIsEverPrinted(t *testing.T) {
 	}
 	if k.Reveal() != canary || !(Key{}).IsZero() || NewKey("").Reveal() != "" {
 		t.Error("a key must keep its secret, and no key is none")
+	}
+}
+
+func TestKeysInAURL(t *testing.T) {
+	u, err := url.Parse("https://user:hunter22@host/v1?code=" + url.QueryEscape(canary) + "&code=other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, k := range KeysIn(u) {
+		got = append(got, k.Reveal())
+	}
+	if want := []string{"hunter22", canary, "other"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	if got := KeysIn(&url.URL{Host: "host"}); got != nil {
+		t.Errorf("found %d keys where there are none", len(got))
 	}
 }
 

@@ -19,7 +19,7 @@ func object(t *rapid.T) []byte {
 	return raw
 }
 
-func same(t *rapid.T, a, b []byte) bool {
+func same(t interface{ Fatalf(string, ...any) }, a, b []byte) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
 		t.Fatalf("not JSON: %s, %s", a, b)
@@ -42,6 +42,14 @@ func TestWhatIsPutIsTakenAsItWas(t *testing.T) {
 			t.Fatalf("%s of %+v: took %s of %+v", raw, mark, got, m)
 		}
 	})
+}
+
+func TestATypeOfTheProvidersStays(t *testing.T) {
+	raw := `{"type":"web_search_call","id":"ws_1"}`
+	put := kept.Put([]byte(raw), "", kept.Mark{Provider: "p"})
+	if got, _, ok := kept.Take(put); !ok || !same(t, got, []byte(raw)) {
+		t.Errorf("put as %s, taken as %s", put, got)
+	}
 }
 
 func TestWhatIsNotMarkedIsNotOurs(t *testing.T) {
