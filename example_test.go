@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
 )
 
@@ -80,4 +82,33 @@ func ExampleRuntime_Resume() {
 	// Output:
 	// asked: "Delete three files?"
 	// wrote: {"decision":"no"}
+}
+
+// A node of your own that calls a model: readers see the answer arrive, and a failure that may pass is tried again.
+func ExampleCallModel() {
+	poet := scripted.Sequence(
+		scripted.Fail(&model.Error{Class: model.Overloaded, Message: "busy"}),
+		scripted.Say("Streams become rivers."),
+	)
+	messages := graph.Messages("messages")
+	g := graph.New("poem", messages)
+	g.Node("write", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+		m, err := tributary.CallModel(ctx, s, poet, model.Request{Messages: messages.Get(s)},
+			tributary.CallOptions{Retry: tributary.Retry{Backoff: time.Millisecond}})
+		return graph.Update(messages.Add(m)), err
+	})
+	g.Chain(graph.Start, "write", graph.End)
+
+	ctx := context.Background()
+	rt, err := tributary.Open(ctx, tributary.Options{Graphs: map[string]tributary.Builder{"poem": tributary.Fixed(g)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rt.Close(ctx)
+	answer, err := rt.Chat(ctx, tributary.Request{Assistant: "poem", Text: "A line on water, please."})
+	fmt.Println(answer, err)
+	fmt.Println(poet.Calls(), "calls")
+	// Output:
+	// Streams become rivers. <nil>
+	// 2 calls
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -313,8 +315,30 @@ func TestServeAnswersAndStopsInOrder(t *testing.T) {
 		t.Errorf("stopped with exit code %d: %s", code, s.log)
 	}
 	t.Logf("stopped after %v", time.Since(start))
+	if _, err := os.Stat(filepath.Join(dir, addressFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the address of a server that has stopped is still there: %v", err)
+	}
 	if code, _, notes := invoke(t, "--data", dir, "chat", "hi"); code != 0 {
 		t.Errorf("after the server has stopped: exit %d, %s", code, notes)
+	}
+}
+
+// Receivers of webhooks are told the secret once; a restart must not change it, and other users must not read it.
+func TestWebhookSecretIsMadeOnce(t *testing.T) {
+	dir := t.TempDir()
+	first, err := webhookSecret(dir)
+	if err != nil || len(first) < 16 {
+		t.Fatalf("%q, %v", first, err)
+	}
+	if again, err := webhookSecret(dir); err != nil || !bytes.Equal(again, first) {
+		t.Errorf("%q after %q, %v", again, first, err)
+	}
+	file, err := os.Stat(filepath.Join(dir, "webhook.secret"))
+	if err != nil || file.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", file.Mode(), err)
+	}
+	if other, err := webhookSecret(t.TempDir()); err != nil || bytes.Equal(other, first) {
+		t.Errorf("another folder has the same: %q, %v", other, err)
 	}
 }
 
