@@ -141,6 +141,10 @@ func leases(t *testing.T, b Backend) {
 	if runs, err := b.Claim(ctx, worker, time.Minute, 10); err != nil || len(runs) != 0 {
 		t.Errorf("a worker claimed its own %v once more, %v", runs, err)
 	}
+	waits := startRun(t, b, newThread(t, b, alice, `{}`).ID, func(n *run.NewRun) { n.Worker = "" })
+	if runs, err := b.Claim(ctx, worker, time.Minute, 10); err != nil || len(runs) != 1 || runs[0].ID != waits.ID {
+		t.Errorf("beside a run that is due, a worker claimed %v, %v", runs, err)
+	}
 	runs, err := b.Claim(ctx, "w2", time.Minute, 10)
 	must(t, err)
 	if len(runs) != 1 || runs[0].Epoch != 2 || runs[0].HandedOver || runs[0].Attempt != 1 {
