@@ -42,6 +42,9 @@ type Options struct {
 	Heartbeat time.Duration
 	// WriteTimeout is how long a reader may refuse to take what is written to it. Default 30 s.
 	WriteTimeout time.Duration
+	// ParkAfter is how long a stream is silent before its connection is taken over from net/http, which would hold more
+	// than twice the memory for it. Default: until its first heartbeat. Negative: for ever.
+	ParkAfter time.Duration
 	// Hosts are names under which the server may be addressed beside addresses and localhost; a request for
 	// any other is refused, so that no page in a browser can reach it by a name of its own.
 	Hosts []string
@@ -59,9 +62,11 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Server answers HTTP requests. It starts no goroutine that outlives the request it serves.
+// Server answers HTTP requests. Goroutines that outlive the request they serve write streams that were parked (see package stream), and
+// end with [Server.Closing].
 type Server struct {
 	opt       Options
+	terms     *stream.Terms
 	routes    *edge.Routes
 	started   time.Time
 	closing   chan struct{}
@@ -85,6 +90,9 @@ func New(opt Options) (*Server, error) {
 	if opt.WriteTimeout <= 0 {
 		opt.WriteTimeout = 30 * time.Second
 	}
+	if opt.ParkAfter == 0 {
+		opt.ParkAfter = opt.Heartbeat
+	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
@@ -106,14 +114,15 @@ func (s *Server) mount() {
 	openapi.Mount(s.routes, s.opt.Version)
 
 	feeds := feed.New(s.opt.Journal)
-	terms := &stream.Terms{
-		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
+	s.terms = &stream.Terms{
+		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
+		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
 	tasks.New(tasks.Options{
-		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: terms,
+		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 	}).Mount(s.routes)
 	lg := langgraph.Options{
-		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: terms,
+		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 		Webhooks: s.opt.Webhooks, Ordinal: s.opt.LikeJS,
 	}
 	if s.opt.Scheduler != nil {
@@ -135,8 +144,13 @@ func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {
 func (s *Server) Routes() []string { return s.routes.Patterns() }
 
 // Closing ends all streams, so that their readers reconnect elsewhere or later; call it before
-// http.Server.Shutdown, which waits for them.
-func (s *Server) Closing() { s.closeOnce.Do(func() { close(s.closing) }) }
+// http.Server.Shutdown, which waits for them, except for those that were parked: Closing waits for these itself.
+func (s *Server) Closing() {
+	s.closeOnce.Do(func() {
+		close(s.closing)
+		s.terms.Close()
+	})
+}
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

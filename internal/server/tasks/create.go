@@ -269,7 +269,11 @@ func (s *Service) deliver(w http.ResponseWriter, r *http.Request, who run.Identi
 		}
 	}()
 	if to.streamed {
-		how, err := s.follow(w, r, place{run: to.run}, "")
+		rd := s.reader(place{run: to.run}, "")
+		if to.leave != stopIt {
+			return s.opt.Terms.Follow(w, r, rd)
+		}
+		how, err := s.opt.Terms.Attend(w, r, rd)
 		left = how == stream.ReaderLeft
 		return err
 	}

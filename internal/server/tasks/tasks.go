@@ -250,7 +250,7 @@ func (s *Service) events(w http.ResponseWriter, r *http.Request, who run.Identit
 	if err != nil {
 		return err
 	}
-	if _, err = s.follow(w, r, at, after); errors.Is(err, journal.ErrLost) {
+	if err = s.opt.Terms.Follow(w, r, s.reader(at, after)); errors.Is(err, journal.ErrLost) {
 		return s.explainLost(w, r, at)
 	}
 	return err
@@ -275,11 +275,9 @@ func (s *Service) findPlace(w http.ResponseWriter, r *http.Request, who run.Iden
 	return place{ref.run.ID, ref.child}, after, err
 }
 
-// follow streams a task from after the frame with an id; from its beginning, if that is empty.
-func (s *Service) follow(w http.ResponseWriter, r *http.Request, at place, after string) (stream.Ending, error) {
-	rd := s.opt.Feeds.Reader(at.key(false), at.project, feed.Start{Last: after})
-	defer rd.Close()
-	return s.opt.Terms.Follow(w, r, rd)
+// reader reads a task's stream from after the frame with an id; from its beginning, if that is empty.
+func (s *Service) reader(at place, after string) *feed.Reader {
+	return s.opt.Feeds.Reader(at.key(false), at.project, feed.Start{Last: after})
 }
 
 // cursorOf reads where a stream begins: after the frame with that number; empty for the beginning. The

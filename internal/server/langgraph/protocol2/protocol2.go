@@ -121,10 +121,7 @@ func (s *Service) streamEvents(w http.ResponseWriter, r *http.Request, who run.I
 		}
 		f.Since = max(f.Since, n)
 	}
-	src := s.channelReader(who, thread, f, false)
-	defer src.Close()
-	_, err = s.opt.Terms.Play(w, r, src)
-	return err
+	return s.opt.Terms.Play(w, r, s.channelReader(who, thread, f, false))
 }
 
 // channelReader is one reader's way through a thread.

@@ -47,9 +47,11 @@ func (s *Service) begin(w http.ResponseWriter, r *http.Request, who run.Identity
 // follow writes what a reader sees of a run from some place on.
 func (s *Service) follow(w http.ResponseWriter, r *http.Request, who run.Identity, p *projection) error {
 	rd := s.opt.Feeds.Reader(p.key, p.project, p.from)
-	defer rd.Close()
-	how, err := s.opt.Terms.Follow(w, r, rd)
-	if how == stream.ReaderLeft && p.cancels {
+	if !p.cancels {
+		return s.opt.Terms.Follow(w, r, rd)
+	}
+	how, err := s.opt.Terms.Attend(w, r, rd)
+	if how == stream.ReaderLeft {
 		s.abandon(r, who, p.key.Run)
 	}
 	return err

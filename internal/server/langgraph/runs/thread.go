@@ -31,12 +31,11 @@ func (s *Service) streamThread(w http.ResponseWriter, r *http.Request, who run.I
 		return err
 	}
 	src := &threadReader{Sequence: s.opt.Threads.Follow(who, th.ID), s: s, who: who}
-	defer src.Close()
 	if err := src.begin(r); err != nil {
+		src.Close()
 		return err
 	}
-	_, err = s.opt.Terms.Play(w, r, src)
-	return err
+	return s.opt.Terms.Play(w, r, src)
 }
 
 // threadReader shows the runs of a thread.
