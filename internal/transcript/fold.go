@@ -223,7 +223,9 @@ func (e *entry) drop() {
 // spend adds a turn's usage to its task and all above.
 func (t *turn) spend(u item.Usage) {
 	for at := t.task; at != nil; at = at.parent {
-		at.head.Usage = at.head.Usage.Plus(u)
+		if at.open { // one that has ended has said what it spent
+			at.head.Usage = at.head.Usage.Plus(u)
+		}
 	}
 }
 

@@ -89,8 +89,12 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	return nil
 }
 
-// Custom events pass by: what they mean is between who writes and who reads them, so they cannot be folded.
-func (v *visitor) Custom(event.Custom) error { return nil }
+// Custom events pass by: what they mean is between who writes and who reads them, so they cannot be folded. But they have a
+// task, which one that lost its beginning may be known by alone.
+func (v *visitor) Custom(event.Custom) error {
+	v.fold().current()
+	return nil
+}
 
 func (v *visitor) Warned(e event.Warned) error {
 	t := v.fold().current()
@@ -114,7 +118,7 @@ func (v *visitor) TaskStarted(e event.TaskStarted) error {
 			parent = f.tasks[""]
 		}
 		f.holds(parent, e)
-		f.add(&task{parent: parent, head: header(id, e)})
+		f.add(&task{parent: parent, head: header(id, parent, e)})
 		return nil
 	}
 	if t.since == f.attempt && (t.open || attempt <= t.head.Attempt) {
@@ -123,7 +127,7 @@ func (v *visitor) TaskStarted(e event.TaskStarted) error {
 	if attempt > t.head.Attempt {
 		f.restart(t)
 		usage := t.head.Usage
-		t.head = header(id, e)
+		t.head = header(id, t.parent, e)
 		t.head.Usage, t.head.StartedAt = usage, f.env.At
 	}
 	t.head.Status, t.head.Error, t.head.EndedAt = "", nil, time.Time{}
@@ -131,8 +135,10 @@ func (v *visitor) TaskStarted(e event.TaskStarted) error {
 	return nil
 }
 
-func header(id string, e event.TaskStarted) Task {
-	return Task{ID: id, Parent: e.Parent, CallID: e.CallID, Agent: e.Agent, Title: e.Title, Attempt: max(e.Attempt, 1)}
+// header is what a task says of itself, but for its parent: that is who holds it, which in a journal that lost something need not be
+// whom it names.
+func header(id string, parent *task, e event.TaskStarted) Task {
+	return Task{ID: id, Parent: parent.head.ID, CallID: e.CallID, Agent: e.Agent, Title: e.Title, Attempt: max(e.Attempt, 1)}
 }
 
 // holds checks that a sub-agent starts inside its caller's tool result.

@@ -155,9 +155,12 @@ func (v *visitor) TurnVoided(e event.TurnVoided) error {
 	return nil
 }
 
+// spend counts for those who have not said yet what they spent.
 func (t *turn) spend(u item.Usage) {
 	for at := t.task; at != nil; at = at.parent {
-		at.usage = at.usage.Plus(u)
+		if at.open {
+			at.usage = at.usage.Plus(u)
+		}
 	}
 }
 
