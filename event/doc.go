@@ -3,7 +3,7 @@
 // # Laws
 //
 //   - The seq of a run's events is 1, 2, 3 … without holes.
-//   - The first event is RunStarted; the last, and only the last, is RunEnded.
+//   - The first event is RunStarted, or RunQueued and then RunStarted; the last, and only the last, is RunEnded.
 //   - For every text block, the TextDelta texts joined equal the text in BlockEnded, and the ArgumentsDelta
 //     texts of a tool call joined equal the arguments in its ItemEnded, unless the turn was voided.
 //   - Usage is said in TurnEnded (and in TurnVoided, for what a broken call had cost by then) and nowhere

@@ -127,13 +127,11 @@ type taskUsage struct {
 type taskFrame struct {
 	Type    string    `json:"type"`
 	Task    string    `json:"task_id"`
-	Parent  string    `json:"parent_task_id"`
 	Number  uint64    `json:"sequence_number"`
 	ItemID  string    `json:"item_id"`
 	Delta   string    `json:"delta"`
 	Cause   string    `json:"cause"`
 	Message string    `json:"message"`
-	Reason  string    `json:"reason"`
 	Usage   taskUsage `json:"usage"`
 	Error   *struct{ Message string }
 	Item    struct {

@@ -263,13 +263,6 @@ func (l *Log) settle(q *queue, err error) {
 	}
 }
 
-// Seq is the number of the last event that was appended.
-func (l *Log) Seq() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.seq
-}
-
 // Err returns why the log failed, or nil.
 func (l *Log) Err() error {
 	l.mu.Lock()
