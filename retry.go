@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tributary-ai/tributary/internal/agent"
+	"github.com/tributary-ai/tributary/agent"
 )
 
 // Retry says what is done about models that fail. A field that is zero means the default that stands beside it.

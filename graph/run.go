@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -52,6 +53,9 @@ type Execution struct {
 	Recorder    Recorder     // nil: nothing is told
 	Store       Store
 	Recall      Recall
+	// Folder opens the folder of the thread; nil: there is none. It is asked once in a run, by the first who needs it, and
+	// what it returns is closed when the run stops.
+	Folder func() (*os.Root, error)
 	// Control, where there is one, can stop sub-agents of the run alone.
 	Control *Control
 	// Cache, where there is one, keeps the state for the thread's next run.
@@ -87,10 +91,11 @@ func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 		x.RecursionLimit = DefaultRecursionLimit
 	}
 	e := &engine{
-		g: g, x: &session{Execution: x, begun: map[string]int{}, spent: map[string]item.Usage{}},
+		g: g, x: newSession(x),
 		before: slices.Concat(g.before, x.InterruptBefore),
 		after:  slices.Concat(g.after, x.InterruptAfter),
 	}
+	defer e.x.folder.close()
 	if err := e.begin(ctx); err != nil {
 		return Result{}, err
 	}
@@ -102,28 +107,6 @@ func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 	}
 	return e.result(!x.OmitValues)
 }
-
-// session is what all engines of a run share.
-type session struct {
-	Execution
-	mu    sync.Mutex
-	begun map[string]int        // how often each graph below the root was entered, by namespace
-	spent map[string]item.Usage // what sub-agents have cost so far, by task
-}
-
-// record writes a batch, and marks an error as one of writing, after which nothing may be written.
-func (x *session) record(ctx context.Context, b Batch) error {
-	err := x.Recorder.Record(ctx, b)
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	return &recordError{err}
-}
-
-type recordError struct{ err error }
-
-func (e *recordError) Error() string { return "record: " + e.err.Error() }
-func (e *recordError) Unwrap() error { return e.err }
 
 // engine runs one graph in one namespace. A subgraph has an engine of its own, which shares the Execution.
 type engine struct {

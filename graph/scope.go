@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/tributary-ai/tributary/event"
@@ -76,6 +77,9 @@ func decodeAs[T any](what string, raw json.RawMessage) (T, error) {
 
 // Store is the long-term memory; nil where the run has none.
 func (s *Scope) Store() Store { return s.engine.x.Store }
+
+// Folder is the folder of the thread. It is the same for all nodes of the run, and is closed when the run stops.
+func (s *Scope) Folder() (*os.Root, error) { return s.engine.x.folder.get() }
 
 // Recall is what earlier attempts of the run left in the journal; never nil.
 func (s *Scope) Recall() Recall {

@@ -47,6 +47,9 @@ func guarded(ctx context.Context, t Tool, args *arguments, call Call) (res item.
 			res, err = item.ToolResult{}, fmt.Errorf("the tool broke (%v); the same call will probably break again", v)
 		}
 	}()
+	if call.Scope == nil {
+		call.Scope = detached{}
+	}
 	if call.Arguments, err = args.check(call.Arguments); err != nil {
 		return item.ToolResult{}, err
 	}

@@ -14,6 +14,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/tributary-ai/tributary/item"
 )
@@ -33,6 +34,20 @@ type Spec struct {
 	// Repeatable says that calling again with the same call id does no harm. Without it, a call
 	// during which the process died is reported to the model as "outcome unknown".
 	Repeatable bool
+	// Exclusive says that no other call of the same answer may run beside it: the calls before it end first, and
+	// those after it wait.
+	Exclusive bool
+
+	// Risk says what a call can do to the world, so that people can be asked by class and not by name.
+	Risk Risk
+	// Group is the name under which the tool is switched on and off together with others: "files", "web".
+	Group string
+
+	// Timeout bounds one call; zero means whatever the caller allows.
+	Timeout time.Duration
+	// Grace is how long a call may take to end once it was told to: a command in a sandbox needs seconds to die.
+	// Zero means a moment. A call that takes longer is left behind, and its run goes on without it.
+	Grace time.Duration
 }
 
 // Call is one call of a tool.
@@ -42,6 +57,6 @@ type Call struct {
 	Run       string
 	Thread    string
 	Owner     string // whose run it is
-	// Progress tells readers of the run how the call is coming on; it may be nil.
-	Progress func(data json.RawMessage)
+	// Scope is what the call can reach of its run. It is never nil within [Tool.Call].
+	Scope Scope
 }

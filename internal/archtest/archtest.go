@@ -33,7 +33,7 @@ type Package struct {
 }
 
 // Rule says what the packages of a pattern may import. Patterns are paths below the module: "." is the root
-// package, "model/*" its children one level down, "internal/agent/..." that package and all below it.
+// package, "model/*" its children one level down, "agent/..." that package and all below it.
 type Rule struct {
 	Packages string
 	May      []string // our packages, as patterns

@@ -3,10 +3,10 @@ package archtest
 // Names for groups that several rows allow.
 var (
 	nouns  = []string{"event", "item"}
-	public = []string{".", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
+	public = []string{".", "agent", "agent/...", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/agent/...", "internal/bus/...", "internal/cite", "internal/journal", "internal/run",
+		"internal/bus/...", "internal/cite", "internal/journal", "internal/run",
 		"internal/storage/...", "internal/transcript",
 	})
 	outside = []string{"internal/server/...", "internal/wire/..."}
@@ -42,7 +42,7 @@ var Rules = []Rule{
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
 	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
-	{"internal/agent/...", join(nouns, []string{"graph", "internal/agent/...", "internal/cite", "internal/transcript", "model", "tool", "turn"}), nil,
+	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 
 	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/run"}), nil,
@@ -92,7 +92,7 @@ var Rules = []Rule{
 // Vendors says where modules of other people may be used. docs/dependencies.md says why we have them at all.
 var Vendors = []Vendor{
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "tool/search"}, "databases are behind our own interfaces"},
-	{"github.com/google/uuid", []string{".", "graph", "internal/agent", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
+	{"github.com/google/uuid", []string{".", "agent", "graph", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
 
 	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},
 	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},

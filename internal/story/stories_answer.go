@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/internal/agent"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"

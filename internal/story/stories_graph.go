@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
-	"github.com/tributary-ai/tributary/internal/agent"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
@@ -32,7 +32,7 @@ call that it is about, because several may be at work.
 `,
 	Happens: func(w *World) {
 		copying := tool.FuncOfCall("copy", "Copies a file.", func(_ context.Context, c tool.Call, _ struct{}) (string, error) {
-			c.Progress(json.RawMessage(`{"percent":50}`))
+			c.Scope.Progress(tool.Progress{Data: json.RawMessage(`{"percent":50}`)})
 			return "copied", nil
 		})
 		worker, err := agent.New(agent.Options{Name: "worker", Tools: tools(copying), Model: scripted.Sequence(

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
-	"github.com/tributary-ai/tributary/internal/agent"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -27,14 +27,14 @@ The first run ends interrupted, with the call open and the question in its journ
 finishes the call. The model is not asked twice for what it had said already, and the tool's own work is done once.
 `,
 	Happens: func(w *World) {
-		remove := tool.Func("remove", "Deletes files, after asking.", func(ctx context.Context, in struct {
+		remove := tool.FuncOfCall("remove", "Deletes files, after asking.", func(_ context.Context, c tool.Call, in struct {
 			Files int `json:"files"`
 		}) (string, error) {
-			s, _ := agent.ScopeOf(ctx)
-			answer, err := graph.Ask[string](s, map[string]any{"question": "Delete them?", "files": in.Files},
-				graph.Kind(event.AskToolApproval), graph.Options("yes", "no"))
+			answer, err := tool.Ask[string](c.Scope, tool.Question{
+				Value: map[string]any{"question": "Delete them?", "files": in.Files}, Kind: string(event.AskToolApproval), Options: []string{"yes", "no"},
+			})
 			if err != nil {
-				return "", tool.Abort(err)
+				return "", err
 			}
 			return "the person said " + answer, nil
 		})

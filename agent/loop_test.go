@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
-	"github.com/tributary-ai/tributary/internal/agent"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -177,20 +177,20 @@ func TestTheLastStepIsMadeWithoutTools(t *testing.T) {
 }
 
 func TestProgressIsToldUntilTheToolEnds(t *testing.T) {
-	var late func(json.RawMessage)
+	var late tool.Scope
 	busy := tool.FuncOfCall("busy", "Works.", func(_ context.Context, c tool.Call, _ text) (string, error) {
-		c.Progress(json.RawMessage(`{"done":0.5}`))
-		c.Progress(json.RawMessage(`not json`))
-		late = c.Progress
+		c.Scope.Progress(tool.Progress{Message: "halfway", Done: 1, Total: 2})
+		c.Scope.Progress(tool.Progress{Data: json.RawMessage(`not json`)})
+		late = c.Scope
 		return "ok", nil
 	})
-	m := scripted.Sequence(scripted.Call("c1", "busy", `{"s":""}`), scripted.Say("ok").Do(func(context.Context) error { late(json.RawMessage(`1`)); return nil }))
+	m := scripted.Sequence(scripted.Call("c1", "busy", `{"s":""}`), scripted.Say("ok").Do(func(context.Context) error { late.Progress(tool.Progress{Done: 2}); return nil }))
 	w, _, err := run(t, agent.Options{Model: m, Tools: toolset(t, busy)}, "go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := eventsOf[event.Custom](w)
-	if len(got) != 1 || got[0].Name != "tool_progress" || string(got[0].Data) != `{"call_id":"c1","name":"busy","data":{"done":0.5}}` {
+	if len(got) != 1 || got[0].Name != "tool_progress" || string(got[0].Data) != `{"call_id":"c1","name":"busy","message":"halfway","done":1,"total":2}` {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -266,13 +266,9 @@ func TestWarningsAreToldOnce(t *testing.T) {
 func TestAskingInOneCallDoesNotRepeatTheOthers(t *testing.T) {
 	var ran atomic.Int32
 	count := tool.Func("count", "Counts.", func(context.Context, text) (string, error) { ran.Add(1); return "counted", nil })
-	asks := tool.Repeatable(tool.Func("ask", "Asks a person.", func(ctx context.Context, in text) (string, error) {
-		s, ok := agent.ScopeOf(ctx)
-		if !ok {
-			return "", errors.New("no scope")
-		}
-		answer, err := graph.Ask[string](s, in.S, graph.Kind(event.AskClarification))
-		return "they say " + answer, tool.Abort(err)
+	asks := tool.Repeatable(tool.FuncOfCall("ask", "Asks a person.", func(_ context.Context, c tool.Call, in text) (string, error) {
+		answer, err := tool.Ask[string](c.Scope, tool.Question{Value: in.S, Kind: string(event.AskClarification)})
+		return "they say " + answer, err
 	}))
 	m := scripted.Sequence(scripted.Parallel(
 		item.ToolCall{CallID: "c1", Name: "ask", Arguments: `{"s":"which?"}`}, item.ToolCall{CallID: "c2", Name: "count", Arguments: `{"s":""}`},

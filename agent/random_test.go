@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/internal/agent"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -91,7 +91,7 @@ func (c *chance) script(names []string) scripted.Script {
 func (c *chance) agent(t testing.TB, name string, depth int, paid *effects) agent.Options {
 	rough := tool.FuncOfCall("rough", "Does anything.", func(ctx context.Context, call tool.Call, in text) (string, error) {
 		paid.note(call.ID)
-		call.Progress([]byte(`"working"`))
+		call.Scope.Progress(tool.Progress{Message: "working"})
 		switch c.n(6) {
 		case 0:
 			panic("a tool's bug")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"sync"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -123,9 +122,9 @@ func (x *execution) invoke(ctx context.Context, t tool.Tool) (item.ToolResult, e
 	}
 	limited, cancel := x.limit(ctx)
 	defer cancel()
-	p := &progress{emit: func(e event.Event) { _ = x.scope.Emit(ctx, e) }, call: x.call}
+	p := &scope{scope: x.scope, ctx: ctx, call: x.call}
 	defer p.end()
-	call.Progress = p.tell
+	call.Scope = p
 	type outcome struct {
 		res item.ToolResult
 		err error
@@ -161,50 +160,7 @@ func (x *execution) limit(ctx context.Context) (context.Context, context.CancelF
 	return context.WithCancel(ctx)
 }
 
-// progress passes on what a tool says while it works, and nothing once it has ended.
-type progress struct {
-	emit func(event.Event)
-	call item.ToolCall
-
-	mu   sync.Mutex
-	over bool
-}
-
-func (p *progress) tell(data json.RawMessage) {
-	whole, err := json.Marshal(struct {
-		CallID string          `json:"call_id"`
-		Name   string          `json:"name"`
-		Data   json.RawMessage `json:"data"`
-	}{p.call.CallID, p.call.Name, data})
-	if err != nil {
-		slog.Warn("progress of a tool is not JSON", "tool", p.call.Name, "err", err)
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.over {
-		p.emit(event.Custom{Name: "tool_progress", Data: whole})
-	}
-}
-
-func (p *progress) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.over = true
-}
-
 type executionKey struct{}
-
-// ScopeOf returns the scope of the node execution that makes a tool call, from the context of the call. A tool that wants
-// to ask a person calls graph.Ask with it and returns the error marked with tool.Abort. Such a tool should be Repeatable:
-// it is called again when the answer has come.
-func ScopeOf(ctx context.Context) (*graph.Scope, bool) {
-	x, ok := ctx.Value(executionKey{}).(*execution)
-	if !ok {
-		return nil, false
-	}
-	return x.scope, true
-}
 
 func resultID(c item.ToolCall) string { return "fco_" + c.CallID }
 

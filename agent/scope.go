@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/tool"
+)
+
+// scope shows a run to one tool call. What the call says once it has ended is dropped: its result is on record by then.
+type scope struct {
+	scope *graph.Scope
+	ctx   context.Context // of the call
+	call  item.ToolCall
+
+	mu      sync.Mutex
+	over    bool
+	updates []update
+}
+
+// update is what a call wants written into the state.
+type update struct {
+	field string
+	value any
+}
+
+var _ tool.Scope = (*scope)(nil)
+
+func (s *scope) Ask(q tool.Question) (json.RawMessage, error) {
+	answer, err := graph.Ask[json.RawMessage](s.scope, q.Value, graph.Kind(event.Ask(q.Kind)), graph.Options(q.Options...))
+	return answer, tool.Abort(err) // the model has nothing to read until there is an answer
+}
+
+func (s *scope) Progress(p tool.Progress) {
+	whole, err := json.Marshal(struct {
+		CallID string `json:"call_id"`
+		Name   string `json:"name"`
+		tool.Progress
+	}{s.call.CallID, s.call.Name, p})
+	if err != nil {
+		slog.Warn("progress of a tool is not JSON", "tool", s.call.Name, "err", err)
+		return
+	}
+	_ = s.tell(event.Custom{Name: "tool_progress", Data: whole})
+}
+
+func (s *scope) Emit(_ context.Context, name string, data any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("event %q: %w", name, err)
+	}
+	return s.tell(event.Custom{Name: name, Data: raw})
+}
+
+func (s *scope) tell(e event.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
+	return s.scope.Emit(s.ctx, e)
+}
+
+func (s *scope) Update(field string, value any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.updates = append(s.updates, update{field, value})
+	}
+}
+
+func (s *scope) Store() tool.Store {
+	if st := s.scope.Store(); st != nil {
+		return st
+	}
+	return nil
+}
+
+func (s *scope) Folder() (*os.Root, error)          { return s.scope.Folder() }
+func (s *scope) Local(key any, make func() any) any { return s.scope.Local(key, make) }
+
+// end closes the scope and returns what is to be written.
+func (s *scope) end() []update {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	return s.updates
+}
