@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -28,6 +29,10 @@ type CallOptions struct {
 	Taken func(callID string) bool
 	// Replaces names a voided turn that the call stands in for, from before a crash.
 	Replaces string
+	// Accept, where set, looks at a complete answer; see [ModelCall].
+	Accept func(item.Message) error
+	// Log is where a panic of the model's program is written; nil: nowhere.
+	Log *slog.Logger
 	// Quiet keeps to itself what an earlier call of the same agent has already warned of.
 	Quiet bool
 }

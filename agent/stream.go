@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -21,7 +20,9 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, m model.Model, info m
 	defer cancel(nil)
 	defer func() {
 		if v := recover(); v != nil {
-			slog.ErrorContext(ctx, "model panicked", "provider", info.Provider, "model", info.Model, "panic", v, "stack", string(debug.Stack()))
+			if c.opts.Log != nil {
+				c.opts.Log.ErrorContext(ctx, "model panicked", "provider", info.Provider, "model", info.Model, "panic", v, "stack", string(debug.Stack()))
+			}
 			err = &model.Error{Class: model.Broken, Provider: info.Provider, Message: fmt.Sprintf("the program that talks to it broke: %v", v)}
 		}
 	}()

@@ -225,6 +225,8 @@ type ItemStarted struct {
 type ItemEnded struct {
 	Item   item.Item   `json:"item"`
 	Status item.Status `json:"status"`
+	// Update is what a tool writes into the agent's state beside its result, an object of fields; empty for most.
+	Update json.RawMessage `json:"update,omitempty"`
 }
 
 // BlockStarted opens a block of an item. A reasoning item's summaries are its blocks.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -244,4 +245,27 @@ type Recall interface {
 	// ToolResult returns the recorded result of a tool call. started without ended means that the process died
 	// while the tool may have been running: its outcome is unknown.
 	ToolResult(callID string) (res item.ToolResult, started, ended bool)
+	// ToolUpdate is what a call that ended wrote into the state beside its result, an object of fields; nil for nothing.
+	ToolUpdate(callID string) json.RawMessage
+	// ToolResults yields all recorded results, of sub-agents too, in the order in which they were recorded.
+	ToolResults() iter.Seq[item.ToolResult]
+	// Turn returns the message of the turn that a node execution had ended. If there is none, voided is the
+	// last turn of it that was voided, if any.
+	Turn(execution string) (msg item.Message, ended bool, voided string)
+	// EndedTask returns how a sub-agent ended.
+	EndedTask(task string) (event.TaskEnded, bool)
+	// TaskUsage is what a sub-agent had used.
+	TaskUsage(task string) item.Usage
 }
+
+// NoRecall is the [Recall] of a first attempt.
+type NoRecall struct{}
+
+func (NoRecall) ToolResult(string) (res item.ToolResult, started, ended bool) {
+	return res, false, false
+}
+func (NoRecall) ToolUpdate(string) json.RawMessage                         { return nil }
+func (NoRecall) ToolResults() iter.Seq[item.ToolResult]                    { return func(func(item.ToolResult) bool) {} }
+func (NoRecall) Turn(string) (msg item.Message, ended bool, voided string) { return msg, false, "" }
+func (NoRecall) EndedTask(string) (event.TaskEnded, bool)                  { return event.TaskEnded{}, false }
+func (NoRecall) TaskUsage(string) item.Usage                               { return item.Usage{} }

@@ -114,7 +114,11 @@ var generators = map[string]func(*rapid.T) event.Event{
 	},
 	"item_ended": func(t *rapid.T) event.Event {
 		statuses := []item.Status{item.InProgress, item.Completed, item.Incomplete}
-		return event.ItemEnded{Item: Item(t), Status: rapid.SampledFrom(statuses).Draw(t, "status")}
+		e := event.ItemEnded{Item: Item(t), Status: rapid.SampledFrom(statuses).Draw(t, "status")}
+		if rapid.Bool().Draw(t, "writes") {
+			e.Update = json.RawMessage(`{"field":[1,"two"]}`)
+		}
+		return e
 	},
 	"block_started": func(t *rapid.T) event.Event {
 		types := []item.BlockType{item.TextBlock, item.ImageBlock, item.FileBlock, item.ForeignBlock}

@@ -94,6 +94,8 @@ var Vendors = []Vendor{
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "tool/search"}, "databases are behind our own interfaces"},
 	{"github.com/google/uuid", []string{".", "agent", "graph", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
 
+	{"golang.org/x/sync/semaphore", []string{"agent"}, "calls wait for each other in their order, and give up with their context"},
+
 	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},
 	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},
 	{"github.com/anthropics/anthropic-sdk-go", []string{"model/anthropic"}, "a provider's SDK is known to its own package only"},
