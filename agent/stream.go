@@ -15,7 +15,7 @@ import (
 )
 
 // stream reads an answer and writes it down. Its error is the model's, unless it is a *writeError or ctx has ended.
-func (c *call) stream(ctx context.Context, w *turn.Writer, m model.Model, info model.Info, req model.Request) (fin model.Finish, err error) {
+func (c *call) stream(ctx context.Context, w *turn.Writer, rec *record, m model.Model, info model.Info, req model.Request) (fin model.Finish, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer func() {
@@ -32,6 +32,9 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, m model.Model, info m
 	a.price, _ = m.(Pricer)
 	for part, err := range m.Stream(ctx, req) {
 		watch.stop()
+		if unrecorded := rec.answered(ctx); unrecorded != nil {
+			return fin, &writeError{unrecorded}
+		}
 		if err != nil {
 			if late := (*silenceError)(nil); errors.As(context.Cause(ctx), &late) {
 				err = &model.Error{Class: model.Timeout, Provider: info.Provider, Message: late.Error(), Err: err}

@@ -92,7 +92,7 @@ func (w *world) attempt(ctx context.Context, g *graph.Graph, input any) (graph.R
 		}
 	}
 	res, err := g.Run(ctx, graph.Execution{
-		Thread: "thread", Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before},
+		Thread: "thread", Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true,
 		Continue: slices.ContainsFunc(before, func(e event.Envelope) bool { _, ok := e.Event.(event.CheckpointSaved); return ok && e.NS == "" }),
 	})
 	if w.isDead() {

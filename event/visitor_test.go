@@ -106,6 +106,7 @@ func (r *recorder) Warned(e event.Warned) error             { return r.note("War
 func (r *recorder) TaskStarted(e event.TaskStarted) error   { return r.note("TaskStarted", e) }
 func (r *recorder) TaskEnded(e event.TaskEnded) error       { return r.note("TaskEnded", e) }
 func (r *recorder) TurnStarted(e event.TurnStarted) error   { return r.note("TurnStarted", e) }
+func (r *recorder) ContextPrepared(e event.ContextPrepared) error   { return r.note("ContextPrepared", e) }
 func (r *recorder) TurnEnded(e event.TurnEnded) error       { return r.note("TurnEnded", e) }
 func (r *recorder) TurnVoided(e event.TurnVoided) error     { return r.note("TurnVoided", e) }
 func (r *recorder) ItemStarted(e event.ItemStarted) error   { return r.note("ItemStarted", e) }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/request"
 	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
@@ -91,6 +92,12 @@ func boundErrors(req *http.Request, next option.MiddlewareNext) (*http.Response,
 		}{io.LimitReader(resp.Body, maxErrorBody), resp.Body}
 	}
 	return resp, err
+}
+
+// tell is the last thing that happens to a request before it goes out.
+func tell(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	request.Tell(req)
+	return next(req)
 }
 
 // read finds out how the answer is framed and reads it to its end.
