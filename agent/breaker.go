@@ -141,7 +141,7 @@ func (p pass) failed(class model.Class) {
 	switch class {
 	case model.Overloaded, model.Server, model.Network, model.Timeout, model.Broken:
 		p.end(p.count)
-	case model.RateLimit:
+	case model.RateLimit, model.TooMuch:
 		p.undecided()
 	case model.Auth, model.Quota, model.BadRequest, model.NotFound, model.TooLarge, model.Refused:
 		p.answered()
