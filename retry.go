@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/model"
 )
 
 // Retry says what is done about models that fail. A field that is zero means the default that stands beside it.
@@ -85,8 +86,8 @@ func (r Retry) Validate() error {
 }
 
 // policy is what an agent is told.
-func (r Retry) policy() agent.Policy {
-	return agent.Policy{First: r.FirstTimeout, Idle: r.IdleTimeout, Tries: r.Tries, Backoff: r.Backoff, MaxWait: r.MaxWait}
+func (r Retry) policy(answers model.Limits) agent.Policy {
+	return agent.Policy{First: r.FirstTimeout, Idle: r.IdleTimeout, Tries: r.Tries, Backoff: r.Backoff, MaxWait: r.MaxWait, Limits: answers}
 }
 
 // breakers are those of all models of a process; nil for none.
