@@ -14,7 +14,7 @@ type Limits struct {
 	Blocks        int `yaml:"blocks"`         // of text, reasoning, pictures and what only the provider can read: 1024
 	DataBytes     int `yaml:"data_bytes"`     // of pictures and what only the provider can read: 64 MiB
 
-	WireBytes  int `yaml:"wire_bytes"`  // of the answer as it is read, after decompression: 256 MiB
+	WireBytes  int `yaml:"wire_bytes"`  // of the answer as it is read, after decompression: 128 MiB
 	EventBytes int `yaml:"event_bytes"` // of one event, line or element of it: 16 MiB
 }
 
@@ -25,7 +25,7 @@ func (l Limits) WithDefaults() Limits {
 		usual int
 	}{
 		{&l.TextBytes, 8 << 20}, {&l.ArgumentBytes, 8 << 20}, {&l.Calls, 128}, {&l.Blocks, 1024}, {&l.DataBytes, 64 << 20},
-		{&l.WireBytes, 256 << 20}, {&l.EventBytes, 16 << 20},
+		{&l.WireBytes, 128 << 20}, {&l.EventBytes, 16 << 20},
 	} {
 		if *f.value == 0 {
 			*f.value = f.usual
