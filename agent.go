@@ -58,8 +58,8 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 		return nil, err
 	}
 	return agent.New(agent.Options{
+		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker,
 		MaxSteps: steps, Log: r.log,
-		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(), Breakers: r.breaker,
 		Tools: r.tools, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: choice.Warnings,
 	})
 }
@@ -87,6 +87,8 @@ type CallOptions struct {
 	Fallbacks []model.Model
 	// Retry says what is done when a model fails. Breakers are the built-in agent's; this call has none.
 	Retry Retry
+	// Answers bounds what the answer may hold.
+	Answers model.Limits
 }
 
 // CallModel asks a model from within a node of a graph of your own: the answer is streamed to the run's readers as one
@@ -98,5 +100,5 @@ func CallModel(ctx context.Context, s *graph.Scope, m model.Model, req model.Req
 			return item.Message{}, err
 		}
 	}
-	return agent.Call(ctx, s, m, req, agent.CallOptions{Fallbacks: o.Fallbacks, Policy: o.Retry.policy()})
+	return agent.Call(ctx, s, m, req, agent.CallOptions{Fallbacks: o.Fallbacks, Policy: o.Retry.policy(o.Answers)})
 }

@@ -48,6 +48,8 @@ type Options struct {
 	Fallbacks []model.Model
 	// Retry says what is done about models that fail.
 	Retry Retry
+	// Answers bounds what one answer of a model may hold. Its WireBytes and EventBytes are for those who make models.
+	Answers model.Limits
 	// Tools and System are given to the built-in agent.
 	Tools  []tool.Tool
 	System string

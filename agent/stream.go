@@ -30,6 +30,7 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, rec *record, m model.
 	defer watch.stop()
 	a := &answer{w: w, provider: info.Provider, citable: c.opts.Citable, taken: c.opts.Taken}
 	a.price, _ = m.(Pricer)
+	meter := c.policy.Limits.Meter()
 	for part, err := range m.Stream(ctx, req) {
 		watch.stop()
 		if unrecorded := rec.answered(ctx); unrecorded != nil {
@@ -43,6 +44,9 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, rec *record, m model.
 		}
 		if end, ok := part.(model.Finish); ok {
 			return end, nil
+		}
+		if err := meter.Take(part); err != nil {
+			return fin, &model.Error{Class: model.TooMuch, Provider: info.Provider, Message: err.Error(), Err: err}
 		}
 		if err := a.write(ctx, part); err != nil {
 			return fin, &writeError{err}
@@ -145,7 +149,7 @@ func (a *answer) write(ctx context.Context, part model.Part) error {
 	case model.Annotation:
 		return a.w.Annotate(ctx, p.Block, p.Annotation)
 	case model.Usage:
-		u := p.Usage
+		u := credible(p.Usage)
 		if u.CostMicros == 0 && a.price != nil {
 			u.CostMicros = a.price.Cost(u)
 		}
@@ -153,6 +157,17 @@ func (a *answer) write(ctx context.Context, part model.Part) error {
 	case model.Finish: // the caller's
 	}
 	return nil
+}
+
+// credible takes the numbers of a provider as far as they can be true: sums over many calls must not overflow, and
+// nobody's bill shrinks.
+func credible(u item.Usage) item.Usage {
+	const most = 1 << 40
+	for _, n := range []*int{&u.InputTokens, &u.OutputTokens, &u.CachedTokens, &u.CacheWriteTokens, &u.ReasoningTokens} {
+		*n = min(max(*n, 0), most)
+	}
+	u.CostMicros = min(max(u.CostMicros, 0), most)
+	return u
 }
 
 func (a *answer) text(ctx context.Context, p model.Text) error {

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/registry"
 )
 
@@ -50,6 +51,8 @@ type Config struct {
 	// Retry is what is done about models that fail; docs/models.md has the defaults. Its time-outs are those of every
 	// model that has none of its own.
 	Retry tributary.Retry `yaml:"retry"`
+	// Answers bounds what one answer of a model may hold; docs/models.md has the defaults. -1 is no limit.
+	Answers model.Limits `yaml:"answers"`
 }
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
@@ -191,13 +194,13 @@ func (c Config) options() tributary.Options {
 	return tributary.Options{
 		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, Timeout: c.RunTimeout,
 		MaxSteps: c.MaxSteps, OmitRequests: c.OmitRequests,
-		Retry: c.net(),
+		Retry: c.net(), Answers: c.Answers,
 	}
 }
 
 // models are those of the file, or those that the environment has keys for.
 func (c Config) models() (*registry.Registry, error) {
-	return registry.New(registry.Options{Models: c.Models, FirstTimeout: c.Retry.FirstTimeout, IdleTimeout: c.Retry.IdleTimeout})
+	return registry.New(registry.Options{Models: c.Models, FirstTimeout: c.Retry.FirstTimeout, IdleTimeout: c.Retry.IdleTimeout, Limits: c.Answers})
 }
 
 // net is the retry policy of the runtime. Models see every byte that comes and have the limits of the file; the runtime's

@@ -87,6 +87,7 @@ var Rules = []Rule{
 	{"internal/story", join(engine, outside, support), nil, "it tells whole runs, and how each dialect shows them"},
 	{"internal/bench/...", join(engine, outside, support, []string{"internal/bench/..."}), nil, "it measures any part"},
 	{"internal/eventdoc", join(nouns, support), nil, "it writes the page about events"},
+	{"internal/licences", nil, nil, "it reads other people's licences"},
 	{"internal/archtest", nil, nil, "it reads imports and has none"},
 }
 
@@ -101,7 +102,7 @@ var Vendors = []Vendor{
 	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},
 	{"github.com/anthropics/anthropic-sdk-go", []string{"model/anthropic"}, "a provider's SDK is known to its own package only"},
 	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
-	{"github.com/RealAlexandreAI/json-repair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
+	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},

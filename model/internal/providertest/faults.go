@@ -150,6 +150,7 @@ func (s Subject) Faults(t *testing.T) {
 	t.Run("cancelled", s.cancelled)
 	t.Run("breaking out", s.breakingOut)
 	t.Run("the key", s.key)
+	t.Run("led elsewhere", s.Redirected)
 	t.Run("what is sent is told", s.told)
 }
 
@@ -305,4 +306,36 @@ func (s Subject) key(t *testing.T) {
 	if printed := fmt.Sprintf("%v %+v", m, m); strings.Contains(printed, Canary) {
 		t.Error("the key prints")
 	}
+}
+
+// Redirected: a server that redirects gets neither the key nor the conversation taken to another host. On its own host it may.
+func (s Subject) Redirected(t *testing.T) {
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			reached := false
+			other := Serve(t, func(w http.ResponseWriter, r *http.Request) {
+				reached = true
+				SSE(w, s.Begun)
+			})
+			srv := Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
+			_, _, err := Collect(t, s.Open(t, At{URL: srv.URL, Headers: map[string]string{"X-Gateway": gateway}}), Hello)
+			e := Check(t, err, model.BadRequest, 0)
+			if reached || !strings.Contains(e.Message, "redirects to "+other.URL) {
+				t.Errorf("the other host was reached: %v; the error says %q", reached, e.Message)
+			}
+		})
+	}
+	t.Run("on its own host", func(t *testing.T) {
+		srv := Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/moved" {
+				http.Redirect(w, r, "/moved", http.StatusTemporaryRedirect)
+				return
+			}
+			SSE(w, s.Begun)
+		})
+		_, parts, _ := Collect(t, s.at(t, srv), Hello)
+		if len(parts) != s.Parts {
+			t.Errorf("%d parts, want the %d of the answer", len(parts), s.Parts)
+		}
+	})
 }
