@@ -94,6 +94,7 @@ type Engine struct {
 
 	kick        chan struct{} // the queue may have something
 	stopping    chan struct{} // no more claims
+	drained     chan struct{} // no more heartbeats
 	unsubscribe func()
 	loops       sync.WaitGroup
 	states      *graph.Cache
@@ -115,6 +116,12 @@ func (e *Engine) enter() bool {
 	}
 	e.busy++
 	return true
+}
+
+func (e *Engine) isDraining() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.draining
 }
 
 // leave ends what enter or launch began.
@@ -157,7 +164,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt: opt, worker: opt.Node + "/" + opt.Boot + "/" + uuid.NewString(),
-		kick: make(chan struct{}, 1), stopping: make(chan struct{}), active: map[string]*active{},
+		kick: make(chan struct{}, 1), stopping: make(chan struct{}), drained: make(chan struct{}), active: map[string]*active{},
 		states: graph.NewCache(opt.StateBytes),
 	}
 	if err := opt.Store.Abandon(ctx, opt.Node+"/"); err != nil {
@@ -387,8 +394,13 @@ func (e *Engine) Active() int {
 	return len(e.active)
 }
 
-// Close stops claiming, lets the runs that execute here finish until ctx ends, and hands the rest over: they
-// go on where they are at the next start, or on another node.
+// handOver is how long runs have, at least, to be given back once they are told to stop.
+const handOver = 2 * time.Second
+
+// Close stops claiming, lets the runs that execute here finish, and hands the rest over: they go on where they are at the
+// next start, or on another node. It returns when ctx ends: the last part of that time is for handing over, at least some
+// seconds if ctx ends at once. A node that does not heed its context by then is left behind, and the error says so; its
+// lease ends with the process.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	if e.draining {
@@ -401,20 +413,46 @@ func (e *Engine) Close(ctx context.Context) error {
 	close(e.stopping)
 	e.unsubscribe()
 
-	if idle := e.whenIdle(); idle != nil {
-		select {
-		case <-idle:
-		case <-ctx.Done():
-			e.mu.Lock()
-			for _, a := range e.active {
-				a.cancel(errDrain)
-			}
-			e.mu.Unlock()
-			<-idle // nodes heed their context; the lease stays ours until they do
-		}
-	}
+	err := e.drain(ctx)
+	close(e.drained)
 	e.loops.Wait()
-	return e.releaseOrphans(context.WithoutCancel(ctx))
+	return errors.Join(err, e.releaseOrphans(context.WithoutCancel(ctx)))
+}
+
+// drain waits until no run executes here.
+func (e *Engine) drain(ctx context.Context) error {
+	idle := e.whenIdle()
+	if idle == nil {
+		return nil
+	}
+	finish, cancel := ctx, context.CancelFunc(func() {})
+	if end, ok := ctx.Deadline(); ok {
+		finish, cancel = context.WithDeadline(ctx, end.Add(-min(time.Until(end)/4, handOver)))
+	}
+	defer cancel()
+	select {
+	case <-idle:
+		return nil
+	case <-finish.Done():
+	}
+	e.mu.Lock()
+	for _, a := range e.active {
+		a.cancel(errDrain)
+	}
+	e.mu.Unlock()
+	patience := time.NewTimer(handOver)
+	defer patience.Stop()
+	select { // nodes heed their context; the lease stays ours until they do
+	case <-idle:
+		return nil
+	case <-patience.C:
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d runs do not stop and are left behind; they go on at the next start", e.Active())
+	}
 }
 
 // whenIdle returns a channel that is closed when no run executes or can still begin, or nil if that is so now.

@@ -68,7 +68,8 @@ func (e *Engine) retire(a *active) {
 // execute runs a graph from where the journal says that it stands to the end of the run.
 func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 	x := &execution{e: e, r: r, control: a.control, ledger: &ledger{}, newThread: a.newThread}
-	seq, err := x.replay(ctx, a.opening)
+	// Also if it is to stop at once: how it was left must be written down before it is given back.
+	seq, err := x.replay(context.WithoutCancel(ctx), a.opening)
 	if errors.Is(err, journal.ErrCorrupt) {
 		// What is stored cannot be read any more, so it cannot be continued; but it can be ended, behind all of it.
 		e.opt.Log.Error("the journal of a run is damaged", "run", r.ID, "err", err)
@@ -79,7 +80,7 @@ func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 	}
 	if err != nil && !errors.Is(err, journal.ErrCorrupt) {
 		e.opt.Log.Error("read the journal of a run", "run", r.ID, "err", err)
-		e.giveBackLater(ctx, r)
+		e.giveBackLater(r)
 		return
 	}
 	if a.late && r.Cancel == NoCancel {

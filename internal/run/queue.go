@@ -41,7 +41,7 @@ func (e *Engine) claim() error {
 		return nil
 	}
 	defer e.leave()
-	for {
+	for !e.isDraining() { // else what is given back would be claimed again
 		room := e.opt.MaxRuns - e.Active()
 		if room <= 0 {
 			return nil
@@ -66,6 +66,7 @@ func (e *Engine) claim() error {
 			return nil
 		}
 	}
+	return nil
 }
 
 // untilNext is how long the queue can be left alone after a look at it. What was due then and was not taken waits for
@@ -87,18 +88,11 @@ func (e *Engine) keepLeases() {
 	defer e.loops.Done()
 	tick := time.NewTicker(e.opt.Lease / 3)
 	defer tick.Stop()
-	stopping := e.stopping
-	var idle <-chan struct{}
 	for {
 		select {
 		case <-tick.C:
 			e.heartbeat()
-		case <-stopping:
-			stopping = nil
-			if idle = e.whenIdle(); idle == nil {
-				return
-			}
-		case <-idle:
+		case <-e.drained:
 			return
 		}
 	}
@@ -145,9 +139,9 @@ func (e *Engine) giveBack(r Run) {
 }
 
 // giveBackLater gives a run back with the next heartbeat, so that one whose journal cannot be read now is not tried
-// again and again in between. If the run was told to stop, there is nothing to wait for.
-func (e *Engine) giveBackLater(ctx context.Context, r Run) {
-	if ctx.Err() != nil {
+// again and again in between. While the engine drains there is nothing to wait for.
+func (e *Engine) giveBackLater(r Run) {
+	if e.isDraining() {
 		e.giveBack(r)
 		return
 	}
