@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/model"
@@ -106,6 +107,7 @@ func Open(ctx context.Context, opt Options) (*Runtime, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
+	opt.Log = loglimit.Logger(opt.Log)
 	r := &Runtime{opt: opt, log: opt.Log, graphs: map[string]Builder{}}
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, r.closeParts())

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
@@ -48,7 +49,7 @@ func (c serveCmd) Run(e *env) error {
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
+	log := loglimit.Logger(slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level})))
 	slog.SetDefault(log)
 
 	identify, err := identity(config.Addr, os.Getenv("TRIBUTARY_API_KEY"))
