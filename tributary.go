@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tributary-ai/tributary/agent"
@@ -95,7 +94,6 @@ type Runtime struct {
 	tools   *tool.Set
 	graphs  map[string]Builder
 	breaker *agent.Breakers // of models, shared by all runs; nil for none
-	onEnd   atomic.Pointer[func(run.Run)]
 	sweeper *sweeper
 
 	closing sync.Once
@@ -148,7 +146,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Check: r.check, Memory: r.memory,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
-		Timeout: r.opt.Timeout, Log: r.log, Ended: r.ended,
+		Timeout: r.opt.Timeout, Log: r.log, FollowUps: run.Webhook,
 	})
 	if err != nil {
 		return err

@@ -30,8 +30,11 @@ type Options struct {
 	Check func(ctx context.Context, who Identity, req Request) error
 	// Memory is the long-term memory of an identity; nil for none.
 	Memory func(who Identity) graph.Store
-	// Ended is called after a run has ended and can no longer be delayed by it; nil for nothing.
-	Ended func(r Run)
+	// FollowUps says what is to be done when a run has ended; nil for nothing. It is asked before the end is stored, which
+	// waits for it, so it must not look anything up.
+	FollowUps func(r Run) []FollowUp
+	// Handlers carry follow-ups out, by kind. Those of other kinds wait until somebody has a handler; see Engine.Handle.
+	Handlers map[string]Handler
 
 	Bus bus.Bus
 	// Node is the name of this machine, which outlives the process: leases under it are known to be dead
@@ -87,7 +90,7 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// Engine executes runs. It owns one goroutine for the queue, one for the leases, and one for each run.
+// Engine executes runs. It owns one goroutine for the queue, one for the leases, and one for each run; and those of its desk.
 type Engine struct {
 	opt    Options
 	worker string // this process: node/boot/incarnation
@@ -98,6 +101,7 @@ type Engine struct {
 	unsubscribe func()
 	loops       sync.WaitGroup
 	states      *graph.Cache
+	desk        *desk
 
 	mu       sync.Mutex
 	active   map[string]*active
@@ -174,6 +178,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	e.loops.Add(2)
 	go e.dispatch()
 	go e.keepLeases()
+	e.desk = openDesk(e)
 	e.wake()
 	return e, nil
 }
@@ -416,7 +421,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	err := e.drain(ctx)
 	close(e.drained)
 	e.loops.Wait()
-	return errors.Join(err, e.releaseOrphans(context.WithoutCancel(ctx)))
+	return errors.Join(err, e.releaseOrphans(context.WithoutCancel(ctx)), e.desk.close(ctx))
 }
 
 // drain waits until no run executes here.

@@ -270,7 +270,7 @@ func (x *execution) settle(ctx context.Context, err error) {
 		x.e.giveBack(x.r)
 		return
 	}
-	end, err := x.rec.end(context.WithoutCancel(ctx), x.end(err), reasonOf(err))
+	end, err := x.rec.end(context.WithoutCancel(ctx), x.end(err), reasonOf(err), x.followUps)
 	if err != nil {
 		log.Error("the run's end cannot be written now; it will be taken up again", "err", err)
 		if !errors.Is(err, journal.ErrFenced) {
@@ -281,10 +281,19 @@ func (x *execution) settle(ctx context.Context, err error) {
 	if end.Rollback {
 		x.e.opt.Journal.Drop(x.r.ID)
 	}
-	if x.e.opt.Ended != nil {
-		x.r.Status, x.r.Error, x.r.Usage, x.r.EndedAt, x.r.Attempt = end.Status, end.Error, end.Usage, end.At, end.Attempt
-		x.e.opt.Ended(x.r)
+	if len(end.FollowUps) > 0 {
+		x.e.desk.wake()
 	}
+}
+
+// followUps are what is to be done after the run, which is as it will be stored.
+func (x *execution) followUps(end End) []FollowUp {
+	r := x.r
+	r.Status, r.Error, r.Usage, r.EndedAt, r.UpdatedAt, r.Attempt = end.Status, end.Error, end.Usage, end.At, end.At, end.Attempt
+	if end.Rollback {
+		r.Cancel = RollbackRun
+	}
+	return x.e.followUps(r, end.At)
 }
 
 // end tells how an attempt that was not cut off ended.

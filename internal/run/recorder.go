@@ -66,11 +66,12 @@ func (r *recorder) enqueueLocked(ctx context.Context, b journal.Batch) (journal.
 	return ticket, nil
 }
 
-// end closes what is open and writes RunEnded; nothing can be recorded after it.
-func (r *recorder) end(ctx context.Context, e End, reason string) (End, error) {
+// end closes what is open and writes RunEnded with what follows from it; nothing can be recorded after it.
+func (r *recorder) end(ctx context.Context, e End, reason string, followUps func(End) []FollowUp) (End, error) {
 	r.mu.Lock()
 	events := r.ledger.closing(event.Status(e.Status), causeOf(e), e.Error)
 	e.Usage = r.ledger.usage
+	e.FollowUps = followUps(e)
 	ended := event.RunEnded{Status: event.Status(e.Status), Reason: reason, Error: e.Error, Usage: e.Usage}
 	b := journal.Batch{Events: append(events, envelopes(ended)...), Saves: []any{e}, Promise: true}
 	// Under the same lock: what a node left running could open something else in between.

@@ -17,6 +17,7 @@ type Store interface {
 	Threads
 	Runs
 	Queue
+	FollowUps
 }
 
 // Threads keeps threads.
@@ -113,7 +114,8 @@ type Queue interface {
 	// Heartbeat extends the leases of a worker. It returns the runs that the worker still holds, with how each
 	// is to be cancelled, if it is.
 	Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]Action, err error)
-	// Abandon expires the leases of workers whose names begin with a prefix, because they are known to be dead.
+	// Abandon expires the leases of workers whose names begin with a prefix, because they are known to be dead: those of
+	// runs and of follow-ups.
 	Abandon(ctx context.Context, prefix string) error
 	// Release gives a run back before its time, so that another worker takes it at once.
 	Release(ctx context.Context, worker, id string, epoch int) error
@@ -134,8 +136,10 @@ type End struct {
 	Waiting bool
 	// Rollback removes the run with its checkpoints and journal.
 	Rollback bool
-	// Temporary lets the thread go, after readers have had some time.
+	// Temporary lets the thread go, after readers have had some time, and when its follow-ups are done.
 	Temporary bool
+	// FollowUps are what is to be done now.
+	FollowUps []FollowUp
 }
 
 // Begin marks the first execution of a run; it is saved with its RunStarted or AttemptStarted.

@@ -136,7 +136,11 @@ func (db *DB) Heartbeat(ctx context.Context, worker string, lease time.Duration)
 // Abandon expires the leases of dead workers.
 func (db *DB) Abandon(ctx context.Context, prefix string) error {
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
-		return tx.exec(ctx, "UPDATE runs SET lease_until = 1 WHERE worker <> '' AND substr(worker, 1, length(?1)) = ?1", prefix)
+		err := tx.exec(ctx, "UPDATE runs SET lease_until = 1 WHERE worker <> '' AND substr(worker, 1, length(?1)) = ?1", prefix)
+		if err != nil {
+			return err
+		}
+		return tx.exec(ctx, "UPDATE follow_ups SET next = 1, worker = '' WHERE worker <> '' AND substr(worker, 1, length(?1)) = ?1", prefix)
 	})
 }
 

@@ -259,6 +259,9 @@ func (db *DB) DeleteRun(ctx context.Context, who run.Identity, id string) error 
 		if err := tx.removeRun(ctx, l, " AND "+unused); err != nil {
 			return err
 		}
+		if err := tx.exec(ctx, "DELETE FROM follow_ups WHERE thread = ? AND run = ?", thread, id); err != nil {
+			return err
+		}
 		return tx.exec(ctx, cutOff.sealed, l.threadNo)
 	})
 }
@@ -330,6 +333,9 @@ func (t *tx) endRun(ctx context.Context, l leased, e run.End) error {
 		if err := t.removeRun(ctx, l, ""); err != nil {
 			return err
 		}
+	}
+	if err := t.addFollowUps(ctx, e.FollowUps); err != nil {
+		return err
 	}
 	return t.settleThread(ctx, l.threadNo, e, failure)
 }

@@ -1,4 +1,4 @@
--- Version 2: what a new file is made of. Files of older versions get here by the steps in schema.go.
+-- Version 3: what a new file is made of. Files of older versions get here by the steps in schema.go.
 -- Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the tables that have many
 -- rows. "sum" columns are checksums of their rows; see seal.go. auto_vacuum must be set before the first table is made.
 
@@ -45,7 +45,10 @@ CREATE TABLE runs (
   epoch       INTEGER NOT NULL DEFAULT 0,
   lease_until INTEGER NOT NULL DEFAULT 0,
   cancel      TEXT NOT NULL DEFAULT '',
-  sum         INTEGER NOT NULL DEFAULT 0
+  sum         INTEGER NOT NULL DEFAULT 0,
+  crashes     INTEGER NOT NULL DEFAULT 0, -- of its workers, since its thread's latest checkpoint is what it is
+  crash_place BLOB,                       -- that checkpoint
+  crash_of    TEXT NOT NULL DEFAULT ''    -- the worker that was counted last
 );
 CREATE INDEX runs_by_thread ON runs (thread, no);
 CREATE INDEX runs_by_owner ON runs (owner, created);
@@ -162,3 +165,26 @@ CREATE TABLE crons (
 ) WITHOUT ROWID;
 CREATE INDEX crons_by_owner ON crons (owner, created);
 CREATE INDEX crons_due ON crons (next) WHERE enabled AND next > 0;
+
+-- What is to be done because a run has ended; a row goes when it was done.
+CREATE TABLE follow_ups (
+  no       INTEGER PRIMARY KEY AUTOINCREMENT,
+  key      TEXT NOT NULL UNIQUE,
+  kind     TEXT NOT NULL,
+  lane     TEXT NOT NULL,
+  run      TEXT NOT NULL,
+  thread   TEXT NOT NULL,
+  owner    TEXT NOT NULL,
+  payload  TEXT NOT NULL,
+  created  INTEGER NOT NULL,
+  next     INTEGER NOT NULL, -- when it is due; of one that a worker has, when its lease ends
+  attempts INTEGER NOT NULL DEFAULT 0,
+  worker   TEXT NOT NULL DEFAULT '',
+  error    TEXT NOT NULL DEFAULT '',
+  parked   INTEGER NOT NULL DEFAULT 0,
+  sum      INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX follow_ups_due ON follow_ups (kind, next) WHERE parked = 0;
+CREATE INDEX follow_ups_held ON follow_ups (worker) WHERE worker <> '';
+CREATE INDEX follow_ups_by_owner ON follow_ups (owner, no);
+CREATE INDEX follow_ups_by_thread ON follow_ups (thread, run);
