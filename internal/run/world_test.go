@@ -285,6 +285,18 @@ func (s *faultyStore) Release(ctx context.Context, worker, id string, epoch int)
 	return s.DB.Release(ctx, worker, id, epoch)
 }
 
+func (s *faultyStore) ClaimFollowUps(ctx context.Context, c run.FollowUpClaim) (list []run.FollowUp, err error) {
+	return list, s.write(func() (err error) { list, err = s.DB.ClaimFollowUps(ctx, c); return err })
+}
+
+func (s *faultyStore) FinishFollowUp(ctx context.Context, f run.FollowUp) error {
+	return s.write(func() error { return s.DB.FinishFollowUp(ctx, f) })
+}
+
+func (s *faultyStore) PutOffFollowUp(ctx context.Context, f run.FollowUp, interrupted bool) error {
+	return s.write(func() error { return s.DB.PutOffFollowUp(ctx, f, interrupted) })
+}
+
 // single builds the same graph for every run.
 func single(g *graph.Graph) func(context.Context, run.Run) (*graph.Graph, error) {
 	return func(context.Context, run.Run) (*graph.Graph, error) { return g, nil }
