@@ -83,11 +83,21 @@ func followedOnce(t *testing.T, n int64, happens bool) (survived bool) {
 	dir, remove := tempDir(t)
 	defer remove()
 	var out receiver
-	handlers := map[string]run.Handler{"tell": {Do: out.do}, "name": {Do: out.do}}
+	// Whoever is dead tells nobody anything.
+	alive := func(o *run.Options) {
+		store := o.Store.(*faultyStore)
+		h := run.Handler{Do: func(ctx context.Context, f run.FollowUp) error {
+			if store.dead() {
+				return errDead
+			}
+			return out.do(ctx, f)
+		}}
+		o.FollowUps, o.Handlers, o.Lease = twoThings, map[string]run.Handler{"tell": h, "name": h}, time.Hour
+	}
 	var id string
 	thread := newThread()
 	for life := 0; ; life++ {
-		w := open(t, dir, single(oneNode(nothing)), following(handlers), func(o *run.Options) { o.Lease = time.Hour })
+		w := open(t, dir, single(oneNode(nothing)), alive)
 		if life < 3 {
 			w.faults.dieAfter(n, happens)
 		}
