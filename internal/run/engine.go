@@ -47,8 +47,9 @@ type Options struct {
 	MaxRuns int
 	// Lease is how long a run is ours without a heartbeat. Default 30 s.
 	Lease time.Duration
-	// MaxAttempts is how often a run is taken up again after crashes before it is given up; being handed over by an
-	// orderly stop does not count. Default 10.
+	// MaxAttempts is how many crashes a run may see without having saved anything in between, before it is given up; being
+	// handed over by an orderly stop does not count. Default 10: at least six of them were not shared with any other
+	// run that is suspected, see suspect.go.
 	MaxAttempts int
 	// Timeout ends runs that say nothing else. Default none.
 	Timeout time.Duration
@@ -109,6 +110,8 @@ type Engine struct {
 	idle     chan struct{} // closed when busy falls to 0; nil if nobody waits
 	orphans  []Run         // runs that could not be given back yet
 	draining bool
+	suspects int // runs that execute and may be why the process crashes
+	crashes  int // how often each of them crashed
 }
 
 // enter begins something that may launch runs, so that Close waits for it. It is refused while the engine drains.
@@ -144,6 +147,7 @@ type active struct {
 	cancel  context.CancelCauseFunc
 	control *graph.Control
 	begun   bool // it executes; under Engine.mu
+	suspect bool // it may be why the process crashes; under Engine.mu
 	late    bool // it was stored before it was on the list, and may have been cancelled in between
 
 	opening   []event.Envelope // what its journal began with when it was stored; nothing for one that was claimed

@@ -51,6 +51,11 @@ func (e *Engine) begin(ctx context.Context, a *active, r Run) {
 	e.mu.Lock()
 	a.begun = true
 	e.busy++
+	if r.Crashes >= suspectAfter && r.Cancel == NoCancel {
+		a.suspect = true
+		e.suspects++
+		e.crashes = r.Crashes
+	}
 	e.mu.Unlock()
 	go func() {
 		defer e.retire(a)
@@ -61,6 +66,7 @@ func (e *Engine) begin(ctx context.Context, a *active, r Run) {
 // retire lets the next run of a thread start.
 func (e *Engine) retire(a *active) {
 	e.unlist(a)
+	e.acquit(a)
 	e.opt.Bus.Publish(bus.Message{Kind: bus.Wake})
 	e.leave()
 }
@@ -89,6 +95,7 @@ func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 		}
 	}
 	x.rec = &recorder{
+		saved:  func() { e.acquit(a) },
 		log:    e.opt.Journal.Log(journal.Lease{Run: r.ID, Owner: e.worker, Epoch: r.Epoch}, r.Thread, seq),
 		stop:   a.cancel,
 		ledger: x.ledger,
@@ -155,8 +162,9 @@ func (x *execution) run(ctx context.Context, unreadable error) (err error) {
 		return &event.Error{Code: "journal_damaged", Message: unreadable.Error()}
 	case x.r.Cancel != NoCancel:
 		return &cancelled{x.r.Cancel}
-	case x.ledger.cutOff >= x.e.opt.MaxAttempts:
-		return &event.Error{Code: "too_many_attempts", Message: fmt.Sprintf("given up after %d attempts that were cut off by crashes", x.e.opt.MaxAttempts)}
+	case x.r.Crashes >= x.e.opt.MaxAttempts:
+		return &event.Error{Code: "too_many_attempts", Message: fmt.Sprintf(
+			"given up: the server ended %d times while this run stood at the same place; the setting max_attempts says how often that may happen", x.r.Crashes)}
 	}
 	if d := x.timeout(); d > 0 {
 		var stop context.CancelFunc

@@ -47,26 +47,35 @@ func (e *Engine) claim() error {
 			return nil
 		}
 		n := min(room, claimAtOnce)
-		runs, err := e.opt.Store.Claim(context.Background(), e.worker, e.opt.Lease, n)
+		got, err := e.take(n, Between{0, suspectAfter - 1})
 		if err != nil {
-			e.opt.Log.Error("claim runs", "err", err)
 			return err
 		}
-		left := 0
-		for _, r := range runs {
-			if r.LeftBy != "" || r.HandedOver {
-				left++
-			}
-			e.launch(r)
-		}
-		if left > 0 {
-			e.opt.Log.Info("going on with runs that a process before left", "runs", left)
-		}
-		if len(runs) < n {
-			return nil
+		if got < n {
+			return e.claimSuspects()
 		}
 	}
 	return nil
+}
+
+// take claims runs and launches them.
+func (e *Engine) take(n int, crashes Between) (int, error) {
+	runs, err := e.opt.Store.Claim(context.Background(), e.worker, e.opt.Lease, n, crashes)
+	if err != nil {
+		e.opt.Log.Error("claim runs", "err", err)
+		return 0, err
+	}
+	left := 0
+	for _, r := range runs {
+		if r.LeftBy != "" || r.HandedOver {
+			left++
+		}
+		e.launch(r)
+	}
+	if left > 0 {
+		e.opt.Log.Info("going on with runs that a process before left", "runs", left)
+	}
+	return len(runs), nil
 }
 
 // untilNext is how long the queue can be left alone after a look at it. What was due then and was not taken waits for

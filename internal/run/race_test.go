@@ -36,8 +36,8 @@ func (m *meddler) CreateRun(ctx context.Context, who run.Identity, n run.NewRun)
 	return c, err
 }
 
-func (m *meddler) Claim(ctx context.Context, worker string, lease time.Duration, n int) ([]run.Run, error) {
-	runs, err := m.faultyStore.Claim(ctx, worker, lease, n)
+func (m *meddler) Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes run.Between) ([]run.Run, error) {
+	runs, err := m.faultyStore.Claim(ctx, worker, lease, n, crashes)
 	if m.claimed != nil {
 		runs = m.claimed(runs)
 	}

@@ -12,8 +12,9 @@ import (
 // recorder is the way from a running graph into its journal. It keeps the ledger, and stops the run when it
 // can no longer be written.
 type recorder struct {
-	log  *journal.Log
-	stop context.CancelCauseFunc
+	log   *journal.Log
+	stop  context.CancelCauseFunc
+	saved func() // the graph saved something: the run has got further
 
 	mu     sync.Mutex // orders ledger and log alike
 	ledger *ledger
@@ -27,7 +28,11 @@ func (r *recorder) Record(ctx context.Context, b graph.Batch) error {
 	for i, s := range b.Save {
 		saves[i] = s
 	}
-	return r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Promise: b.Promise})
+	err := r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Promise: b.Promise})
+	if err == nil && len(saves) > 0 {
+		r.saved()
+	}
+	return err
 }
 
 func (r *recorder) append(ctx context.Context, b journal.Batch) error {

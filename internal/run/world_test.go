@@ -264,11 +264,11 @@ func (s *faultyStore) RequestCancel(ctx context.Context, who run.Identity, id st
 	return r, s.write(func() (err error) { r, err = s.DB.RequestCancel(ctx, who, id, a); return err })
 }
 
-func (s *faultyStore) Claim(ctx context.Context, worker string, lease time.Duration, n int) (r []run.Run, err error) {
+func (s *faultyStore) Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes run.Between) (r []run.Run, err error) {
 	if s.dead() {
 		return nil, errDead
 	}
-	return s.DB.Claim(ctx, worker, lease, n)
+	return s.DB.Claim(ctx, worker, lease, n, crashes)
 }
 
 func (s *faultyStore) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Action, error) {

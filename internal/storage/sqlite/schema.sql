@@ -46,8 +46,8 @@ CREATE TABLE runs (
   lease_until INTEGER NOT NULL DEFAULT 0,
   cancel      TEXT NOT NULL DEFAULT '',
   sum         INTEGER NOT NULL DEFAULT 0,
-  crashes     INTEGER NOT NULL DEFAULT 0, -- of its workers, since its thread's latest checkpoint is what it is
-  crash_place BLOB,                       -- that checkpoint
+  crashes     INTEGER NOT NULL DEFAULT 0, -- of its workers since it last saved something
+  crash_place TEXT NOT NULL DEFAULT '',    -- what it had saved then
   crash_of    TEXT NOT NULL DEFAULT ''    -- the worker that was counted last
 );
 CREATE INDEX runs_by_thread ON runs (thread, no);

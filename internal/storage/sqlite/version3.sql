@@ -1,7 +1,7 @@
 -- From version 2 to version 3.
 
 ALTER TABLE runs ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE runs ADD COLUMN crash_place BLOB;
+ALTER TABLE runs ADD COLUMN crash_place TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN crash_of TEXT NOT NULL DEFAULT '';
 
 CREATE TABLE follow_ups (

@@ -49,7 +49,7 @@ func serve() error {
 	}
 	mock, _ := m.Lookup("mock")
 	rt, err := tributary.Open(ctx, tributary.Options{
-		Dir: *data, Disk: *disk, Model: mock.Model(), Tools: []tool.Tool{effect(*data)}, MaxAttempts: 100, Log: log,
+		Dir: *data, Disk: *disk, Model: mock.Model(), Tools: []tool.Tool{effect(*data)}, Log: log,
 	})
 	if err != nil {
 		return err
