@@ -52,7 +52,7 @@ func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n i
 						AND o.status = 'pending' AND o.not_before <= ?1)
 				UNION ALL
 				SELECT r.no, r.crashes FROM runs r WHERE r.status = 'running' AND r.worker <> '' AND r.worker <> ?2 AND r.lease_until < ?1 AND `+crashed+`)
-			ORDER BY max(crashes, ?3 + 1), +no LIMIT ?5`, micros(at), worker, crashes.Least, crashes.Most, n)
+			ORDER BY max(crashes, 1), +no LIMIT ?5`, micros(at), worker, crashes.Least, crashes.Most, n)
 		nos, err := collect(rows, err, func(row scanner) (no int64, err error) { return no, row.Scan(&no) })
 		if err != nil {
 			return err
