@@ -55,11 +55,17 @@ type Options struct {
 	// Graphs are further graphs by name; one named "agent" replaces the built-in.
 	Graphs map[string]Builder
 
-	// MaxRuns, Lease, MaxAttempts and Timeout are explained at run.Options; zero means the default.
-	MaxRuns     int
-	Lease       time.Duration
+	// MaxRuns is how many runs execute at once; 0 means 4096.
+	MaxRuns int
+	// Lease is how long a run belongs to this process without a sign of life; 0 means 30 s.
+	Lease time.Duration
+	// MaxAttempts is how many crashes of the process a run may see without having saved anything in between, before it is
+	// given up; 0 means 10.
 	MaxAttempts int
-	Timeout     time.Duration
+	// Timeout ends runs that take longer and have no time-out of their own; 0 means 6 h, negative never.
+	Timeout time.Duration
+	// MaxSteps is how many steps the graph of a run may take that has no limit of its own; 0 means 1000.
+	MaxSteps int
 
 	Log *slog.Logger
 }
@@ -146,7 +152,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Check: r.check, Memory: r.memory,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
-		Timeout: r.opt.Timeout, Log: r.log, FollowUps: run.Webhook,
+		Timeout: r.opt.Timeout, MaxSteps: r.opt.MaxSteps, Log: r.log, FollowUps: run.Webhook,
 	})
 	if err != nil {
 		return err

@@ -317,7 +317,7 @@ func (e *engine) loop(ctx context.Context) error {
 		if e.steps >= e.x.RecursionLimit {
 			return &event.Error{
 				Code: CodeRecursionLimit, Name: "GraphRecursionError",
-				Message: fmt.Sprintf("graph %q made %d steps without coming to an end; raise the recursion limit if it needs more", e.g.name, e.steps),
+				Message: fmt.Sprintf("graph %q made %d steps without coming to an end; raise recursion_limit of the run, or the setting max_steps, if it needs more", e.g.name, e.steps),
 			}
 		}
 		e.steps++

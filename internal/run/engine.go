@@ -51,8 +51,10 @@ type Options struct {
 	// handed over by an orderly stop does not count. Default 10: at least six of them were not shared with any other
 	// run that is suspected, see suspect.go.
 	MaxAttempts int
-	// Timeout ends runs that say nothing else. Default none.
+	// Timeout ends runs that say nothing else; an attempt has all of it. Default 6 h; negative for never.
 	Timeout time.Duration
+	// MaxSteps is how many steps the graph of a run may take that says nothing else. Default 1000.
+	MaxSteps int
 	// StateBytes is how much state of threads is kept in memory for their next runs. Default 64 MiB.
 	StateBytes int
 	// Poll is how often the queue is looked at without being told to. Default 1 s.
@@ -78,6 +80,12 @@ func (o *Options) fill() error {
 	}
 	if o.MaxAttempts <= 0 {
 		o.MaxAttempts = 10
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 6 * time.Hour
+	}
+	if o.MaxSteps <= 0 {
+		o.MaxSteps = 1000
 	}
 	if o.StateBytes == 0 {
 		o.StateBytes = 64 << 20
@@ -154,11 +162,8 @@ type active struct {
 	newThread bool             // its thread was made for it
 }
 
-// Causes with which a run's context is cancelled. Nodes may tell of them, so they are errors for events.
-var (
-	errDrain   error = &event.Error{Code: "drain", Message: "the server is shutting down"}
-	errTimeout error = &event.Error{Code: graph.CodeTimeout, Name: "TimeoutError", Message: "the run took longer than it may"}
-)
+// errDrain is a cause with which a run's context is cancelled. Nodes may tell of it, so it is an error for events.
+var errDrain error = &event.Error{Code: "drain", Message: "the server is shutting down"}
 
 // cancelled is the cause of a run that somebody asked to stop.
 type cancelled struct{ action Action }

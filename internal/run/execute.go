@@ -118,7 +118,8 @@ type execution struct {
 	recall  graph.Recall // nil for a first attempt
 	result  graph.Result
 
-	begun     bool // the attempt's first events are stored
+	overtime  *event.Error // why it is stopped if it takes too long
+	begun     bool         // the attempt's first events are stored
 	newThread bool
 }
 
@@ -166,9 +167,10 @@ func (x *execution) run(ctx context.Context, unreadable error) (err error) {
 		return &event.Error{Code: "too_many_attempts", Message: fmt.Sprintf(
 			"given up: the server ended %d times while this run stood at the same place; the setting max_attempts says how often that may happen", x.r.Crashes)}
 	}
-	if d := x.timeout(); d > 0 {
+	if d, setting := x.timeout(); d > 0 {
+		x.overtime = &event.Error{Code: graph.CodeTimeout, Name: "TimeoutError", Message: fmt.Sprintf("the run took longer than %v, which is %s", d, setting)}
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, d, errTimeout)
+		ctx, stop = context.WithTimeoutCause(ctx, d, x.overtime)
 		defer stop()
 	}
 	if x.result, err = x.graph(ctx); err != nil && ctx.Err() != nil {
@@ -177,11 +179,12 @@ func (x *execution) run(ctx context.Context, unreadable error) (err error) {
 	return err
 }
 
-func (x *execution) timeout() time.Duration {
+// timeout is how long the run may take, and who says so.
+func (x *execution) timeout() (time.Duration, string) {
 	if x.r.Request.Timeout > 0 {
-		return x.r.Request.Timeout
+		return x.r.Request.Timeout, "the timeout of its request"
 	}
-	return x.e.opt.Timeout
+	return x.e.opt.Timeout, "the setting run_timeout"
 }
 
 // handedOver is the cause of an attempt at a run that the worker before gave up on purpose.
@@ -230,6 +233,9 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err
+	}
+	if exec.RecursionLimit <= 0 {
+		exec.RecursionLimit = x.e.opt.MaxSteps
 	}
 	if len(req.Command) > 0 && string(req.Command) != "null" {
 		exec.Orders = &graph.Orders{}
@@ -319,8 +325,8 @@ func (x *execution) end(err error) End {
 	case errors.As(err, &stop):
 		end.Status, end.Waiting = Cancelled, x.ledger.checkpoints
 		end.Rollback = stop.action == RollbackRun
-	case errors.Is(err, errTimeout):
-		end.Status, end.Error = TimedOut, graph.ErrorOf(errTimeout)
+	case x.overtime != nil && errors.Is(err, x.overtime):
+		end.Status, end.Error = TimedOut, x.overtime
 	default:
 		end.Status, end.Error = Failed, graph.ErrorOf(err)
 	}
