@@ -64,6 +64,8 @@ func (x *execution) outcome(ctx context.Context, refuse string) (item.ToolResult
 		if err := x.scope.Promise(ctx, begin); err != nil {
 			return item.ToolResult{}, err
 		}
+	} else if err := x.scope.Promise(ctx); err != nil { // who lost the run must not begin the call again
+		return item.ToolResult{}, err
 	}
 	if refuse != "" {
 		return x.close(ctx, failedResult(x.call, refuse), item.Completed)
