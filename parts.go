@@ -26,16 +26,6 @@ func (r *Runtime) Parts() Parts {
 	return Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: Graphs{r}}
 }
 
-// OnEnd has a function called after each run that ends here, in the run's own goroutine. Like Parts it is for the commands
-// of this module.
-func (r *Runtime) OnEnd(f func(run.Run)) { r.onEnd.Store(&f) }
-
-func (r *Runtime) ended(rn run.Run) {
-	if f := r.onEnd.Load(); f != nil {
-		(*f)(rn)
-	}
-}
-
 // Graphs finds a runtime's graphs by name.
 type Graphs struct{ r *Runtime }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
@@ -48,7 +49,7 @@ func (c serveCmd) Run(e *env) error {
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
+	log := loglimit.Logger(slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level})))
 	slog.SetDefault(log)
 
 	identify, err := identity(config.Addr, os.Getenv("TRIBUTARY_API_KEY"))
@@ -80,7 +81,6 @@ func (c serveCmd) Run(e *env) error {
 type front struct {
 	*server.Server
 	crons *run.Scheduler
-	hooks *webhook.Deliveries
 }
 
 func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Identity, error), log *slog.Logger) (*front, error) {
@@ -90,11 +90,11 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	}
 	parts := rt.Parts()
 	f := &front{}
-	f.hooks, err = webhook.New(webhook.Options{Secret: secret, Report: langgraph.Report(parts.Store, parts.Graphs), Log: log})
+	hooks, err := webhook.New(webhook.Options{Secret: secret, Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs)})
 	if err != nil {
 		return nil, err
 	}
-	rt.OnEnd(f.hooks.Ended)
+	parts.Engine.Handle(run.WebhookKind, hooks.Handler())
 	f.crons = run.OpenScheduler(parts.Engine, parts.Store, log)
 	f.Server, err = server.New(server.Options{
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
@@ -103,7 +103,6 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	})
 	if err != nil {
 		f.crons.Close()
-		f.hooks.Close()
 	}
 	return f, err
 }
@@ -153,9 +152,7 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *fr
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	err = errors.Join(err, rt.Close(ctx))
-	f.hooks.Close() // after the last run that could have something to tell
-	return err
+	return errors.Join(err, rt.Close(ctx))
 }
 
 // identity says who calls. Without a key everybody is the local user, so nobody else may be able to call.
