@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -172,8 +173,21 @@ func (v *visitor) Custom(e event.Custom) error {
 	return nil
 }
 
-// Warned has no word here; it is in the run's own record.
-func (v *visitor) Warned(event.Warned) error { return nil }
+// Warned, teams and plans have no words here. They are custom events, whose type is the kind of event.
+func (v *visitor) Warned(e event.Warned) error               { return v.p().tellFact(e) }
+func (v *visitor) TeamFormed(e event.TeamFormed) error       { return v.p().tellFact(e) }
+func (v *visitor) PlanUpdated(e event.PlanUpdated) error     { return v.p().tellFact(e) }
+func (v *visitor) TeamDissolved(e event.TeamDissolved) error { return v.p().tellFact(e) }
+
+// tellFact tells what the dialect has no words for: {"type": its kind, …}.
+func (p *Projector) tellFact(e event.Event) error {
+	if !p.shows(Custom) {
+		return nil
+	}
+	b, err := wire.AppendFact(nil, e)
+	p.emit(p.name("custom", p.env.NS), b)
+	return err
+}
 
 // TaskStarted and TaskEnded are sub-agents, which this dialect knows as namespaces.
 func (v *visitor) TaskStarted(event.TaskStarted) error { return nil }
@@ -343,11 +357,6 @@ func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 	}
 	return nil
 }
-
-// Teams and plans are values of the state where an agent wants LangGraph's clients to see them.
-func (v *visitor) TeamFormed(event.TeamFormed) error       { return nil }
-func (v *visitor) PlanUpdated(event.PlanUpdated) error     { return nil }
-func (v *visitor) TeamDissolved(event.TeamDissolved) error { return nil }
 
 // Unknown was written by a newer version.
 func (v *visitor) Unknown(event.Unknown) error { return nil }

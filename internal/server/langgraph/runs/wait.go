@@ -119,7 +119,7 @@ func (o *outcomeReader) poll(ctx context.Context) (<-chan struct{}, error) {
 			return bell, err
 		}
 		for i := range events {
-			switch e := events[i].Event.(type) {
+			switch e := events[i].Event.(type) { // where the graph stands and how the run ended; the rest is no part of the answer
 			case event.CheckpointSaved:
 				if events[i].NS == "" {
 					o.checkpoint = e.ID
