@@ -33,7 +33,7 @@ var differences = []difference{
 	differs("chunks in finished messages", `(tool_call_chunks|input_token_details|output_token_details): missing$`, "left over from how LangChain puts a message together"),
 	differs("results as they are stored", `result\.messages\[\]\.(response_metadata|additional_kwargs|id|metadata): (added|missing)$`, "a message has one form, also in what a task returned"),
 	differs("tool message", `messages(/complete)?\[\]\.(metadata: missing|id: recorded "run-|name|tags|artifact)`, "a tool's message has an id of ours"),
-	differs("ids of calls", `tool_calls\[\]\.item_id: added$`, "the item of the call, for clients that read our own wire"),
+	differs("ids of calls", `additional_kwargs\.tributary_calls: added$`, "the item of the call, for clients that read our own wire"),
 	differs("ids of tool messages", `\.id: recorded ".*", got result_call_`, "derived from the call"),
 	differs("arguments that are not complete", `messages/partial\[\]\.tool_calls\[\]\.args`, "half of an object is not shown as one"),
 	differs("fork in metadata", `^branching/.*event messages\[\]\.checkpoint_id: missing$`, "where a run began is in its request"),
