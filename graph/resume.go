@@ -93,13 +93,10 @@ func (e *engine) answer(ctx context.Context) error {
 		return nil // given before the crash
 	}
 	open := e.pending()
+	if len(open) == 0 && (one != nil || len(e.cp.Next) == 0) {
+		return nil // at its end, or stopped at a breakpoint: nothing is asked, and the state is the answer
+	}
 	if one != nil {
-		if len(open) == 0 {
-			if len(e.cp.Next) > 0 {
-				return nil // stopped at a breakpoint, which asks nothing
-			}
-			return fmt.Errorf("thread %q: %w", e.x.Thread, ErrNotPending)
-		}
 		byID = map[string]json.RawMessage{open[0].ID: one}
 	}
 	post := &mailbox{e: e, levels: map[string]*Snapshot{}}

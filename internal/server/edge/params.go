@@ -62,6 +62,32 @@ func (p Page) Bounds(defaultLimit int) (limit, offset int, err error) {
 	return limit, p.Offset, nil
 }
 
+// withoutEmpty leaves the words of the query out that have no value, for every route alike: Python's clients write what they
+// do not mean to say as "stream_mode=".
+func withoutEmpty(r *http.Request) *http.Request {
+	pairs := strings.Split(r.URL.RawQuery, "&")
+	kept := slices.DeleteFunc(slices.Clone(pairs), func(pair string) bool {
+		_, value, _ := strings.Cut(pair, "=")
+		return value == ""
+	})
+	if len(kept) == len(pairs) || r.URL.RawQuery == "" {
+		return r
+	}
+	clean, at := *r, *r.URL
+	at.RawQuery = strings.Join(kept, "&")
+	clean.URL = &at
+	return &clean
+}
+
+// QueryWords reads a list from the query: a word each time, or several with commas between them.
+func QueryWords(r *http.Request, name string) []string {
+	var words []string
+	for _, some := range r.URL.Query()[name] {
+		words = append(words, strings.Split(some, ",")...)
+	}
+	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
+}
+
 // QueryPage reads limit and offset from the query.
 func QueryPage(r *http.Request, defaultLimit int) (limit, offset int, err error) {
 	var p Page

@@ -1,6 +1,7 @@
 package langgraph
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/tributary-ai/tributary/event"
@@ -143,15 +144,22 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	p := v.p()
 	ns := v.env.NS
 	p.within(ns)
-	wrote := p.space(ns).wrote || len(e.Changed) > 0
+	wrote, fresh := p.space(ns).wrote || len(e.Changed) > 0, p.space(ns).fresh
 	p.stand(ns, e.ID)
 	switch e.Source {
 	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
-		p.space(ns).wrote = true
+		p.space(ns).fresh = true
 		wrote = false
 	case event.FromFork, event.FromUpdate: // where the run begins
 		wrote = true
 	case event.FromLoop:
+		if fresh && !wrote && p.opt.Modes.Has(showState) { // unless there is nothing
+			st, err := p.state(ns)
+			if err != nil {
+				return err
+			}
+			wrote = !bytes.Equal(st.Values, emptyObject)
+		}
 	}
 	return p.tellState(ns, wrote)
 }

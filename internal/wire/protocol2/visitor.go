@@ -1,6 +1,7 @@
 package protocol2
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -182,20 +183,27 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	ns := v.env.NS
 	p.within(ns)
 	sp := p.space(ns)
-	wrote := sp.wrote || len(e.Changed) > 0
+	wrote, fresh := sp.wrote || len(e.Changed) > 0, sp.fresh
 	*sp = space{checkpoint: e.ID, begun: true}
 	switch e.Source {
 	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
-		sp.wrote = true
+		sp.fresh = true
 		wrote = false
 	case event.FromFork, event.FromUpdate: // where the run begins
 		wrote = true
 	case event.FromLoop:
 	}
-	if !wrote {
+	if !wrote && !fresh {
 		return nil
 	}
-	return p.tellState(ns)
+	if !wrote { // an input that touched no field leaves nothing to tell, if there was nothing before
+		st, err := p.state(ns)
+		if err != nil {
+			return err
+		}
+		wrote = !bytes.Equal(st.Values, emptyObject)
+	}
+	return p.tellState(ns, wrote)
 }
 
 func (v *visitor) InterruptRaised(e event.InterruptRaised) error {

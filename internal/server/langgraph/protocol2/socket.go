@@ -1,8 +1,10 @@
 package protocol2
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -137,11 +139,21 @@ func (k *channelSocket) subscribe(ctx context.Context, c *command, say socket.Sa
 	}
 	k.last++
 	id := "sub-" + strconv.Itoa(k.last)
-	if err := k.succeed(ctx, say, c, jsonvalue.Object{{"subscription_id", id}}); err != nil {
+	through := uint64(math.MaxUint64) // what was told already, which the first subscription is told as all others are
+	first := k.src.proj == nil
+	if !first {
+		through = k.src.proj.Seq()
+	}
+	missed := 0
+	count := func(lines []byte) error { missed += bytes.Count(lines, []byte{'\n'}); return nil }
+	if err := k.replay(ctx, f, through, count); err != nil {
 		return err
 	}
-	if k.src.proj != nil && k.src.proj.Seq() > 0 {
-		if err := k.replay(ctx, f, k.src.proj.Seq(), say); err != nil {
+	if err := k.succeed(ctx, say, c, jsonvalue.Object{{"subscription_id", id}, {"replayed_events", missed}}); err != nil {
+		return err
+	}
+	if !first {
+		if err := k.replay(ctx, f, through, say); err != nil {
 			return err
 		}
 	}
@@ -151,6 +163,9 @@ func (k *channelSocket) subscribe(ctx context.Context, c *command, say socket.Sa
 
 // replay tells the events up to a number that match.
 func (k *channelSocket) replay(ctx context.Context, f protocol2.Filter, through uint64, say socket.Say) error {
+	if through == 0 {
+		return nil
+	}
 	past := k.s.channelReader(k.who, k.thread, f, true)
 	defer past.Close()
 	past.wants = func(e *protocol2.Event) bool { return e.Seq <= through && f.Match(e) }

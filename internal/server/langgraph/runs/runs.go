@@ -213,7 +213,7 @@ func (s *Service) listRuns(w http.ResponseWriter, r *http.Request, who run.Ident
 	if err != nil {
 		return err
 	}
-	names := r.URL.Query()["select"]
+	names := edge.QueryWords(r, "select")
 	if err := edge.Selection(names, runMembers...); err != nil {
 		return err
 	}

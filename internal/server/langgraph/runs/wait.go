@@ -1,10 +1,12 @@
 package runs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -169,7 +171,24 @@ func (o *outcomeReader) result(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if o.end.Status == event.Interrupted && snap != nil {
-		return json.Marshal(jsonvalue.Object{{"__interrupt__", state.Questions(snap)}})
+		return asking(values, state.Questions(snap))
 	}
 	return values, nil
+}
+
+// asking is the values with the questions that are open beside them.
+func asking(values json.RawMessage, questions jsonvalue.List) ([]byte, error) {
+	asked, err := json.Marshal(questions)
+	if err != nil {
+		return nil, err
+	}
+	body := bytes.TrimSuffix(bytes.TrimSpace(values), []byte("}"))
+	if len(body) == 0 || body[0] != '{' {
+		body = []byte("{")
+	}
+	body = slices.Clip(body) // the values are not ours to write into
+	if len(body) > 1 {
+		body = append(body, ',')
+	}
+	return append(append(append(body, `"__interrupt__":`...), asked...), '}'), nil
 }
