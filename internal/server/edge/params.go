@@ -24,7 +24,7 @@ const (
 	maxName = 256 // bytes of names that clients choose
 )
 
-// PathID reads an id from the path; ours are UUIDs.
+// PathID reads an id of ours from the path, which is a UUID; see PathThread for threads.
 func PathID(r *http.Request, name string) (string, error) {
 	return ParseID(name, r.PathValue(name))
 }
@@ -36,6 +36,27 @@ func ParseID(field, id string) (string, error) {
 		return "", run.Invalidf(field, "must be a UUID")
 	}
 	return u.String(), nil
+}
+
+// PathThread reads a thread's id from the path.
+func PathThread(r *http.Request) (string, error) {
+	return ParseThread("thread_id", r.PathValue("thread_id"))
+}
+
+// ParseThread reads a thread's id. Its maker chooses it: programs that keep conversations elsewhere have names for them
+// already.
+func ParseThread(field, id string) (string, error) {
+	if u, err := uuid.Parse(id); err == nil && len(id) == 36 {
+		return u.String(), nil
+	}
+	const most = 64
+	letters := strings.IndexFunc(id, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_')
+	})
+	if id == "" || len(id) > most || letters >= 0 {
+		return "", run.Invalidf(field, "must be 1 to %d letters, digits, - and _", most)
+	}
+	return id, nil
 }
 
 // NewID makes one.

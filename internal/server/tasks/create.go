@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/edge"
@@ -29,7 +27,7 @@ type request struct {
 	Model     string          `json:"model" doc:"short for configurable.model"`
 
 	PreviousTask string       `json:"previous_task_id" doc:"the task to go on after, in its thread"`
-	Thread       string       `json:"thread_id" format:"uuid" doc:"a thread to use, which is made if it is missing"`
+	Thread       string       `json:"thread_id" doc:"a thread to use, which is made if it is missing: 1 to 64 letters, digits, - and _"`
 	Multitask    run.Strategy `json:"multitask_strategy" enum:"enqueue,reject,interrupt,rollback" doc:"what to do while another task is on the thread"`
 
 	Metadata     json.RawMessage `json:"metadata" type:"object"`
@@ -136,8 +134,11 @@ func inOurWords(err error, req *request) error {
 
 // threadOf is the thread that the request wants: that of the task before, or one by name; empty for a new one.
 func (s *Service) threadOf(ctx context.Context, who run.Identity, req *request) (string, error) {
-	if req.Thread != "" && uuid.Validate(req.Thread) != nil {
-		return "", run.Invalidf("thread_id", "must be a UUID, not %q", req.Thread)
+	if req.Thread != "" {
+		var err error
+		if req.Thread, err = edge.ParseThread("thread_id", req.Thread); err != nil {
+			return "", err
+		}
 	}
 	if req.PreviousTask != "" {
 		prev, err := s.opt.Store.Run(ctx, who, req.PreviousTask)

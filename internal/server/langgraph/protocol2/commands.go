@@ -53,7 +53,7 @@ func invalidArgument(message string) error { return &commandError{"invalid_argum
 
 // postCommand carries a command out. What is wrong with it is told in the answer; the status tells of the envelope.
 func (s *Service) postCommand(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	thread, err := edge.PathID(r, "thread_id")
+	thread, err := edge.PathThread(r)
 	if err != nil {
 		return err
 	}

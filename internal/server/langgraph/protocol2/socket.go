@@ -25,7 +25,7 @@ var allChannels = []string{"values", "updates", "messages", "tools", "lifecycle"
 
 // socketEvents is the same protocol over one WebSocket: commands come in, answers and events go out.
 func (s *Service) socketEvents(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	thread, err := edge.PathID(r, "thread_id")
+	thread, err := edge.PathThread(r)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 // Run is what [JSON] shows.
 type Run struct {
 	ID        string          `json:"run_id" format:"uuid"`
-	Thread    string          `json:"thread_id" format:"uuid"`
+	Thread    string          `json:"thread_id"`
 	Assistant string          `json:"assistant_id" format:"uuid"`
 	Metadata  json.RawMessage `json:"metadata" type:"object"`
 	Status    string          `json:"status" enum:"pending,running,error,success,timeout,interrupted"`
@@ -120,7 +120,7 @@ func (s *Service) create(r *http.Request, who run.Identity, b *Body, streamed bo
 	thread := r.PathValue("thread_id")
 	if thread != "" {
 		var err error
-		if thread, err = edge.ParseID("thread_id", thread); err != nil {
+		if thread, err = edge.ParseThread("thread_id", thread); err != nil {
 			return run.Run{}, wireWords{}, err
 		}
 	}
@@ -217,7 +217,7 @@ func (s *Service) listRuns(w http.ResponseWriter, r *http.Request, who run.Ident
 	if err := edge.Selection(names, runMembers...); err != nil {
 		return err
 	}
-	id, err := edge.PathID(r, "thread_id")
+	id, err := edge.PathThread(r)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (s *Service) run(r *http.Request, who run.Identity) (run.Run, error) {
 	}
 	thread := r.PathValue("thread_id")
 	if thread != "" {
-		if thread, err = edge.ParseID("thread_id", thread); err != nil {
+		if thread, err = edge.ParseThread("thread_id", thread); err != nil {
 			return run.Run{}, err
 		}
 	}

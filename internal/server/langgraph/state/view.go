@@ -28,7 +28,7 @@ type ThreadState struct {
 
 // Checkpoint names a checkpoint.
 type Checkpoint struct {
-	Thread string             `json:"thread_id" format:"uuid"`
+	Thread string             `json:"thread_id"`
 	ID     string             `json:"checkpoint_id" format:"uuid"`
 	NS     string             `json:"checkpoint_ns"`
 	Map    *map[string]string `json:"checkpoint_map"`
