@@ -54,16 +54,6 @@ func TestThreadsMayHaveNames(t *testing.T) {
 	}
 }
 
-func TestAnInputThatTouchesNothingTellsNoEmptyValues(t *testing.T) {
-	s := start(t, options{})
-	res := s.call("POST", "/threads/"+s.thread()+"/runs/stream", `{"assistant_id":"chat","input":{},"stream_mode":"values"}`)
-	for _, f := range allFrames(strings.NewReader(string(res.body))) {
-		if f.name == "values" && f.data == "{}" {
-			t.Errorf("told %v", f)
-		}
-	}
-}
-
 func TestATreeHasSubgraphs(t *testing.T) {
 	s := start(t, options{})
 	thread := s.thread()
