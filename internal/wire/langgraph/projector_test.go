@@ -313,7 +313,9 @@ func BenchmarkDelta(b *testing.B) {
 func TestAnInputThatTouchesNothingTellsNoEmptyValues(t *testing.T) {
 	s := serve(t)
 	g := graph.New("bare", topic)
-	g.Node("set", func(context.Context, *graph.Scope) (graph.Command, error) { return graph.Update(topic.Set("ferns")), nil })
+	g.Node("set", func(context.Context, *graph.Scope) (graph.Command, error) {
+		return graph.Update(topic.Set("ferns")), nil
+	})
 	g.Chain(graph.Start, "set", graph.End)
 	if err := g.Compile(); err != nil {
 		t.Fatal(err)
