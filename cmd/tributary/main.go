@@ -102,6 +102,8 @@ func asked(err error) string {
 // advice adds what to do to errors that users can do something about.
 func advice(err error) string {
 	switch {
+	case errors.As(err, new(remedied)):
+		return err.Error()
 	case errors.Is(err, sqlite.ErrLocked):
 		return err.Error() + "; stop it, or give another folder with --data"
 	case errors.Is(err, syscall.EADDRINUSE):

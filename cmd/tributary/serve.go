@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-ai/tributary/internal/folder"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
@@ -69,7 +68,7 @@ func (c serveCmd) Run(e *env) error {
 		return errors.Join(err, listener.Close(), rt.Close(e.ctx))
 	}
 	address := filepath.Join(config.Data, addressFile)
-	if err := os.WriteFile(address, []byte("http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
+	if err := folder.Write(address, []byte("http://"+listener.Addr().String()+"\n")); err != nil {
 		log.Warn("chat cannot find this server while it runs", "err", err)
 	}
 	defer os.Remove(address) // one that is left behind by a crash is not believed: the folder is free then
@@ -84,7 +83,7 @@ type front struct {
 }
 
 func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Identity, error), log *slog.Logger) (*front, error) {
-	secret, err := webhookSecret(config.Data)
+	secret, err := webhookSecret(config.Data, log)
 	if err != nil {
 		return nil, err
 	}
@@ -106,18 +105,6 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 		f.hooks.Close()
 	}
 	return f, err
-}
-
-// webhookSecret is the key with which webhooks are signed. There is no default: each data folder makes its own, and
-// receivers are told it by whoever runs the server.
-func webhookSecret(dir string) ([]byte, error) {
-	path := filepath.Join(dir, "webhook.secret")
-	secret, err := os.ReadFile(path)
-	if err == nil || !errors.Is(err, os.ErrNotExist) {
-		return bytes.TrimSpace(secret), err
-	}
-	secret = []byte(rand.Text())
-	return secret, os.WriteFile(path, append(secret, '\n'), 0o600)
 }
 
 // serve answers requests until ctx ends. Then: streams are closed, so that their readers reconnect when the next
