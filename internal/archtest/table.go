@@ -49,6 +49,7 @@ var Rules = []Rule{
 
 	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/piece", "internal/run"}), nil,
 		"one suite for every backend, written against the interfaces that they implement"},
+	{"internal/storage/wal", nil, nil, "it reads bytes of SQLite's and knows nothing of what they say"},
 	{"internal/storage/...", join(nouns, []string{"graph", "internal/piece", "internal/folder", "internal/journal", "internal/run", "internal/storage/..."}), nil,
 		"a backend implements the interfaces of those above and decides nothing"},
 

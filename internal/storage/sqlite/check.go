@@ -35,6 +35,7 @@ func (db *DB) Check(ctx context.Context) (findings []string, err error) {
 			" WHERE NOT ("+rows.intact(rows.table)+")")
 	}
 	looks := []func() ([]string, error){
+		db.lostLogs,
 		func() ([]string, error) { return db.checkJournals(ctx) },
 		func() ([]string, error) { return db.checkPieces(ctx) },
 	}

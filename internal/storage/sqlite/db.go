@@ -18,7 +18,8 @@
 //
 // Rows that hold something of a user's carry a checksum, which is checked whenever they are read or changed; events have
 // one of their own, see package journal. Rows that must be there are known by others that name them. What is lost is
-// told by a [run.DamageError]; nothing else is served in its place.
+// told by a [run.DamageError]; nothing else is served in its place. A damaged write-ahead log is copied and told when the
+// database is opened, before SQLite leaves out a part of it; package wal says what can be found and what not.
 //
 // # One process
 //
@@ -31,6 +32,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -48,6 +50,9 @@ import (
 // ErrLocked says that another process has the data folder open.
 var ErrLocked = errors.New("the data folder is in use by another process")
 
+// fileName is the database's, in its folder.
+const fileName = "tributary.db"
+
 // Options are the settings of a database; the zero value is sensible.
 type Options struct {
 	// ReadOnly opens an existing file for looking at it.
@@ -56,6 +61,8 @@ type Options struct {
 	Readers int
 	// CheckpointEvery is how often the write-ahead log is moved into the file. Default 250 ms.
 	CheckpointEvery time.Duration
+	// Log is told what was found to be damaged, and what was done about it. Default: nobody.
+	Log *slog.Logger
 	// LogBytes is how long the write-ahead log may become before the writer is held up, for some milliseconds, so that
 	// it can begin anew. Default 64 MiB.
 	LogBytes int
@@ -63,7 +70,9 @@ type Options struct {
 
 // DB is an open database.
 type DB struct {
+	path   string
 	node   string
+	badLog []string // what was found in the log of a database that is only looked at
 	lock   *os.File
 	read   *sql.DB
 	reads  statements
@@ -93,7 +102,10 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	if opt.LogBytes <= 0 {
 		opt.LogBytes = 64 << 20
 	}
-	path := filepath.Join(dir, "tributary.db")
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	path := filepath.Join(dir, fileName)
 	if opt.ReadOnly {
 		return openReadOnly(ctx, path, opt)
 	}
@@ -104,7 +116,7 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{lock: lock, stop: make(chan struct{})}
+	db := &DB{path: path, lock: lock, stop: make(chan struct{})}
 	if err := db.open(ctx, path, opt); err != nil {
 		db.closeFiles()
 		return nil, fmt.Errorf("open %s: %w", path, classify(err))
@@ -116,11 +128,13 @@ func openReadOnly(ctx context.Context, path string, opt Options) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("no database to read: %w", err)
 	}
+	db := &DB{path: path, stop: make(chan struct{})}
+	db.lookAtLog(opt.Log)
 	read, err := connect(path, opt.Readers, "mode=ro")
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{read: read, reads: statements{db: read}, stop: make(chan struct{})}
+	db.read, db.reads.db = read, read
 	if err := read.PingContext(ctx); err != nil {
 		db.closeFiles()
 		return nil, fmt.Errorf("open %s: %w", path, classify(err))
@@ -149,7 +163,21 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// inUse reports whether a process has a folder open. It does not make a lock where none is.
+func inUse(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	return errors.Is(err, syscall.EWOULDBLOCK)
+}
+
 func (db *DB) open(ctx context.Context, path string, opt Options) error {
+	if err := mendLog(path, opt.Log); err != nil {
+		return err
+	}
 	if err := prepareFile(ctx, path); err != nil {
 		return err
 	}
