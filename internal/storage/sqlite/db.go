@@ -175,6 +175,9 @@ func inUse(dir string) bool {
 }
 
 func (db *DB) open(ctx context.Context, path string, opt Options) error {
+	if err := checkRestore(filepath.Dir(path)); err != nil {
+		return err
+	}
 	if err := mendLog(path, opt.Log); err != nil {
 		return err
 	}
@@ -185,7 +188,7 @@ func (db *DB) open(ctx context.Context, path string, opt Options) error {
 	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, write); err != nil {
+	if err := migrate(ctx, write, path, opt.Log); err != nil {
 		return errors.Join(err, write.Close())
 	}
 	if db.node, err = nodeName(ctx, write); err != nil {

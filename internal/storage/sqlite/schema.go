@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -128,8 +129,8 @@ func create(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// migrate brings a file to the current version, each step in a transaction of its own.
-func migrate(ctx context.Context, db *sql.DB) error {
+// migrate brings a file to the current version, each step in a transaction of its own, after it has made a copy.
+func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) error {
 	var version, tables int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
@@ -138,7 +139,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	case version > schemaVersion:
 		return fmt.Errorf("the file has schema version %d and this program knows only %d: use a newer tributary, or another data folder", version, schemaVersion)
 	case version < 0:
-		return fmt.Errorf("the file has the unknown schema version %d", version)
+		return fmt.Errorf("the file has the unknown schema version %d: it was not written by tributary; give another data folder, or restore a backup", version)
 	case version == 0:
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 			return err
@@ -147,6 +148,11 @@ func migrate(ctx context.Context, db *sql.DB) error {
 			return errors.New("the file is a database of some other program: give another data folder")
 		}
 		return create(ctx, db) // by a program of version 1 that died at its first start
+	}
+	if version < schemaVersion {
+		if err := copyOld(ctx, db, path, version, log); err != nil {
+			return err
+		}
 	}
 	for ; version < schemaVersion; version++ {
 		err := transact(ctx, db, func(tx *sql.Tx) error {
