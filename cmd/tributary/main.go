@@ -33,6 +33,7 @@ type cli struct {
 	Chat    chatCmd    `cmd:"" help:"Ask a question and watch the answer arrive."`
 	Events  eventsCmd  `cmd:"" help:"Print a run's journal."`
 	Check   checkCmd   `cmd:"" help:"Look for damage in the data folder, and say what is lost."`
+	Doctor  doctorCmd  `cmd:"" help:"Look at all that the server needs, and say what to do about what is wrong."`
 	Backup  backupCmd  `cmd:"" help:"Copy the data folder into one file, while a server may run."`
 	Restore restoreCmd `cmd:"" help:"Put a backup into the data folder."`
 	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`

@@ -67,6 +67,9 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), rt.Close(e.ctx))
 	}
+	for _, path := range openToOthers(config) {
+		log.Warn("other users of this machine may look into what is not theirs; take their rights away with chmod go-rwx", "path", path)
+	}
 	address := filepath.Join(config.Data, addressFile)
 	if err := folder.Write(address, []byte("http://"+listener.Addr().String()+"\n")); err != nil {
 		log.Warn("chat cannot find this server while it runs", "err", err)

@@ -21,6 +21,7 @@ var (
 // Rules is the import table, from the ground floor up. The first row that matches a package counts.
 var Rules = []Rule{
 	{"internal/jsonline", nil, nil, "how JSON is spelled, whatever it says"},
+	{"internal/checkup", nil, nil, "what a finding is, whatever was looked at"},
 	{"internal/folder", nil, nil, "how small files are written, whatever they hold"},
 	{"internal/piece", nil, nil, "bytes, whatever they mean"},
 	{"item", []string{"internal/jsonline"}, nil, "the nouns are the ground floor; everything stands on them"},
@@ -82,7 +83,7 @@ var Rules = []Rule{
 	{".", engine, []string{Module + "/internal/server"}, "the library is the engine without a listener; it puts the parts together"},
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
-	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "ui"}), nil, "the command wires everything together"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "internal/checkup", "ui"}), nil, "the command wires everything together"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"strings"
 
@@ -30,6 +31,33 @@ func damaged(err error) bool {
 		return true
 	}
 	return e.Code() == lib.SQLITE_IOERR_SHORT_READ
+}
+
+// Examine reads an index and says whether it is damaged. It changes nothing, and whoever has it open may work on.
+func Examine(ctx context.Context, path string) (err error) {
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var app int
+	var sound string
+	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
+		return err
+	}
+	if app != applicationID {
+		return errors.New("it is no search index of tributary's")
+	}
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&sound); err != nil {
+		return err
+	}
+	if sound != "ok" {
+		return errors.New(sound)
+	}
+	return nil
 }
 
 // renew puts a damaged index out of the way and begins a new one. The caller holds refreshing and fills it.

@@ -281,8 +281,8 @@ func putAside(dir string, files []string) (string, error) {
 	return aside, nil
 }
 
-// checkRestore refuses a folder in which a restore was cut off.
-func checkRestore(dir string) error {
+// Unfinished says that a restore was cut off in a folder, which is not opened then.
+func Unfinished(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, restoring)); err == nil {
 		return fmt.Errorf("a restore into %s was cut off; run tributary restore again with the same file", dir)
 	}

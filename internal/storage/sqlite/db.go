@@ -163,19 +163,23 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// inUse reports whether a process has a folder open. It does not make a lock where none is.
-func inUse(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, "lock"))
+// Holder says which process has a folder open, if one has; pid may be empty. It does not make a lock where none is.
+func Holder(dir string) (pid string, held bool) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.Open(path)
 	if err != nil {
-		return false
+		return "", false
 	}
 	defer f.Close()
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	return errors.Is(err, syscall.EWOULDBLOCK)
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		return "", false
+	}
+	holder, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(holder)), true
 }
 
 func (db *DB) open(ctx context.Context, path string, opt Options) error {
-	if err := checkRestore(filepath.Dir(path)); err != nil {
+	if err := Unfinished(filepath.Dir(path)); err != nil {
 		return err
 	}
 	if err := mendLog(path, opt.Log); err != nil {

@@ -187,7 +187,7 @@ func escapeGlob(path string) string {
 func (db *DB) lookAtLog(log *slog.Logger) {
 	dir := filepath.Dir(db.path)
 	found, err := scanLog(db.path)
-	if err != nil || !found.Damaged() || inUse(dir) {
+	if err != nil || !found.Damaged() {
 		return
 	}
 	lock, err := lockFolder(dir)
