@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributary-ai/tributary/internal/checkup"
 	"github.com/tributary-ai/tributary/internal/folder"
+	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/tool/search"
 )
@@ -148,8 +149,10 @@ func lookAtDatabase(ctx context.Context, c Config) []checkup.Finding {
 		return []checkup.Finding{checkup.Well("%s %s", path, notYet)}
 	case errors.Is(err, context.DeadlineExceeded):
 		return []checkup.Finding{checkup.Warn("run tributary check, which takes its time", "%s is too large to be looked at in %v", path, checkup.Limit)}
-	case err != nil:
+	case errors.As(err, new(*run.DamageError)):
 		return []checkup.Finding{checkup.Bad("restore a backup with tributary restore", "%v", err)}
+	case err != nil:
+		return []checkup.Finding{checkup.Bad("see that the folder and its files can be read and written, and that the disk has space", "%v", err)}
 	}
 	var found []checkup.Finding
 	for _, f := range h.Findings {

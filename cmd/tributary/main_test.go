@@ -20,11 +20,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "TRIBUTARY_API_KEY", "TRIBUTARY_CONFIG", "TRIBUTARY_DATA", "TRIBUTARY_ADDR"} {
-		_ = os.Unsetenv(key)
-	}
 	if os.Getenv(asProgram) != "" { // see program
 		main()
+	}
+	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "TRIBUTARY_API_KEY", "TRIBUTARY_CONFIG", "TRIBUTARY_DATA", "TRIBUTARY_ADDR"} {
+		_ = os.Unsetenv(key)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -41,7 +41,7 @@ func own(t *testing.T, paths ...string) {
 		return
 	}
 	for _, path := range paths {
-		if err := os.Chown(path, 65534, 65534); err != nil {
+		if err := os.Lchown(path, 65534, 65534); err != nil {
 			t.Fatal(err)
 		}
 	}

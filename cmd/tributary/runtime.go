@@ -87,7 +87,7 @@ func (e *env) openIndex(config Config, log *slog.Logger) (*search.Index, error) 
 		for _, dir := range config.Docs {
 			root, err := os.OpenRoot(dir)
 			if err != nil {
-				return nil, fmt.Errorf("documents: %w", err)
+				return nil, remedied{fmt.Errorf("documents: %w", err), "give folders that are there and that you may read with --docs or docs in the configuration"}
 			}
 			opt.Sources = append(opt.Sources, search.Source{Label: filepath.Base(dir), FS: root.FS()})
 		}
@@ -97,7 +97,7 @@ func (e *env) openIndex(config Config, log *slog.Logger) (*search.Index, error) 
 	index, err := search.Open(e.ctx, opt)
 	bar.done()
 	if err != nil {
-		return nil, fmt.Errorf("index documents: %w", err)
+		return nil, remedied{fmt.Errorf("index documents: %w", err), "if " + opt.Path + " is in the way, move it: it is built from the documents"}
 	}
 	return index, nil
 }

@@ -57,7 +57,7 @@ func (c serveCmd) Run(e *env) error {
 	// Listening first: a taken port must be found out before anything is touched.
 	listener, err := server.Listen(e.ctx, config.Addr)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", config.Addr, err)
+		return listening{config.Addr, err}
 	}
 	rt, err := e.open(config, log)
 	if err != nil {
@@ -77,6 +77,15 @@ func (c serveCmd) Run(e *env) error {
 	defer os.Remove(address) // one that is left behind by a crash is not believed: the folder is free then
 	return serve(e, log, config, listener, f, rt)
 }
+
+// listening is an address that cannot be listened on.
+type listening struct {
+	addr string
+	err  error
+}
+
+func (l listening) Error() string { return fmt.Sprintf("listen on %s: %v", l.addr, l.err) }
+func (l listening) Unwrap() error { return l.err }
 
 // front is the server with what works beside it.
 type front struct {

@@ -225,7 +225,7 @@ func TestFilesThatAreNotRestored(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"empty": {nil, "no backup"}, "text": {bytes.Repeat([]byte("words "), 1000), "restore the data folder from a backup"},
+		"empty": {nil, "no backup"}, "text": {bytes.Repeat([]byte("words "), 1000), "is damaged"},
 		"cut": {whole[:len(whole)/2], ""}, "another program's": {foreign, "no backup"}, "a newer version": {newer, "newer tributary"},
 	} {
 		path := filepath.Join(t.TempDir(), "b")

@@ -32,6 +32,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -119,27 +120,47 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	db := &DB{path: path, lock: lock, stop: make(chan struct{})}
 	if err := db.open(ctx, path, opt); err != nil {
 		db.closeFiles()
-		return nil, fmt.Errorf("open %s: %w", path, classify(err))
+		return nil, startError(path, err)
 	}
 	return db, nil
 }
 
 func openReadOnly(ctx context.Context, path string, opt Options) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("no database to read: %w", err)
+		return nil, fmt.Errorf("no database to read: %w; tributary serve or chat makes one at its first start", err)
 	}
 	db := &DB{path: path, stop: make(chan struct{})}
 	db.lookAtLog(opt.Log)
-	read, err := connect(path, opt.Readers, "mode=ro")
-	if err != nil {
-		return nil, err
+	err := db.look(ctx, opt.Readers, "mode=ro")
+	if err != nil && settled(path) {
+		// On a disk that is read-only SQLite cannot make what it shares with others; there are none, and there is no log.
+		err = db.look(ctx, opt.Readers, "mode=ro&immutable=1")
 	}
-	db.read, db.reads.db = read, read
-	if err := read.PingContext(ctx); err != nil {
+	if err != nil {
 		db.closeFiles()
-		return nil, fmt.Errorf("open %s: %w", path, classify(err))
+		return nil, startError(path, err)
 	}
 	return db, nil
+}
+
+// look opens the connections of a database that is only looked at.
+func (db *DB) look(ctx context.Context, readers int, mode string) error {
+	read, err := connect(db.path, readers, mode)
+	if err != nil {
+		return err
+	}
+	if err := read.PingContext(ctx); err != nil {
+		return errors.Join(err, read.Close())
+	}
+	db.read, db.reads.db = read, read
+	return nil
+}
+
+// settled reports whether all of a database is in its file, and nobody works on it.
+func settled(path string) bool {
+	log, err := os.Stat(path + "-wal")
+	_, held := Holder(filepath.Dir(path))
+	return !held && (errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0)
 }
 
 // lockFolder takes the lock that the operating system lets go of when the process dies, however it dies.

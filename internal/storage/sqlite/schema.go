@@ -35,9 +35,12 @@ var steps = []func(ctx context.Context, tx *sql.Tx) error{
 func prepareFile(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if to, err := os.Readlink(path); err == nil {
+			return fmt.Errorf("it is a link to %s, which is not there: mount the disk that has it, or remove the link to start anew with nothing", to)
+		}
 		if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 			return &run.DamageError{Lost: path, Err: errors.New("the file is missing and its write-ahead log is not"),
-				Remedy: "put the file back, or restore both from a backup, or remove the log to start anew"}
+				Remedy: "put the file back, or " + restore + ", or remove the log to start anew"}
 		}
 		return makeFile(ctx, path)
 	}
@@ -90,6 +93,9 @@ func checkLength(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a file: move it away, or use another data folder")
 	}
 	if info.Size() == 0 {
 		return lost("the file is empty")
