@@ -9,6 +9,7 @@
 //   - [Scan] says how many frames SQLite will use ([Report.Used]), exactly.
 //   - Whatever one byte of a log is changed to, if SQLite then leaves out transactions, [Report.Lost] is not zero. It is how many
 //     there are, or one less if the byte was of the four that say that a frame commits.
+//   - The same holds if a block of a disk is zeros, up to those that are told less because their own frames are gone.
 //   - A log that nothing has happened to loses nothing, however the process that wrote it was killed, if its index is there.
 //
 // # What cannot be told
@@ -106,10 +107,11 @@ type scan struct {
 	chain  sum              // up to the frame before
 	n      int              // frames read
 	broken bool
-	after  int  // commits at or behind the first bad frame
+	first  int  // the frame at which it broke
+	after  int  // commits at or behind it
 	moved  int  // of these, commits that the index says are in the file
-	alone  bool // the first bad frame is the last of its generation
-	past   bool // all that follows is an older generation's
+	alone  bool // it is the last of its generation
+	gap    bool // frames were met that do not look like this generation's
 }
 
 // begin reads the header. One that is damaged makes SQLite forget the whole log; then the first frame says what generation it is.
@@ -129,15 +131,15 @@ func (s *scan) begin(head [headerBytes]byte, index []byte) {
 		return
 	}
 	s.report.Header, s.broken = true, true
+	if s.index.whole {
+		s.salts, s.known = s.index.salts, true
+	}
 }
 
 func (s *scan) frame(f []byte) {
-	if s.past {
-		return
-	}
 	s.n++
 	dbSize, salts := binary.BigEndian.Uint32(f[4:]), [2]uint32{binary.BigEndian.Uint32(f[8:]), binary.BigEndian.Uint32(f[12:])}
-	if !s.known { // of a log without a header
+	if !s.known && salts != [2]uint32{} { // of a log without a header
 		s.salts, s.known = salts, true
 	}
 	said := sum{binary.BigEndian.Uint32(f[16:]), binary.BigEndian.Uint32(f[20:])}
@@ -150,22 +152,19 @@ func (s *scan) frame(f []byte) {
 		}
 		return
 	}
-	// A generation raises the first salt and draws the second by lot: a frame that has one of them is of this generation, damaged. So is one
-	// that goes on from a good sum.
-	ours := salts[0] == s.salts[0] || salts[1] == s.salts[1] || got == said
-	if !ours && s.broken {
-		s.past = salts[0] != 0 // zeros are what a transaction leaves that was not finished
+	if !s.broken {
+		s.broken, s.first = true, s.n
+	}
+	// A generation raises the first salt and draws the second by lot: a frame that has both is of this generation. One that has one of
+	// them, or goes on from a good sum, is a damaged one, if it stands among its like. What is neither may be an older generation's, or damaged as a
+	// whole; if frames of this generation follow, it is damaged.
+	if salts != s.salts && (s.gap || salts[0] != s.salts[0] && salts[1] != s.salts[1] && got != said) {
+		s.gap = true
 		return
 	}
-	if !s.broken {
-		s.broken = true
-		if !ours {
-			s.past = true
-			return
-		}
-		s.report.Bad, s.alone = s.n, true
-	} else if !s.report.Header {
-		s.alone = false
+	s.alone = s.n == s.first
+	if !s.report.Header {
+		s.report.Bad = s.first
 	}
 	s.report.Frames = s.n
 	if dbSize != 0 {
