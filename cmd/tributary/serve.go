@@ -90,7 +90,7 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	}
 	parts := rt.Parts()
 	f := &front{}
-	hooks, err := webhook.New(webhook.Options{Secret: secret, Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs)})
+	hooks, err := webhook.New(webhook.Options{Secret: secret, Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs), Allow: config.Webhooks.allow})
 	if err != nil {
 		return nil, err
 	}

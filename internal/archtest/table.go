@@ -9,7 +9,7 @@ var (
 		"internal/bus/...", "internal/cite", "internal/journal", "internal/loglimit", "internal/piece", "internal/run",
 		"internal/storage/...", "internal/transcript",
 	})
-	outside = []string{"internal/server/...", "internal/wire/..."}
+	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
 	// runs is what a route may know of them.
 	runs = []string{"graph", "internal/journal", "internal/run"}
 	// routes is what all dialects of the server share.
@@ -62,7 +62,8 @@ var Rules = []Rule{
 	{"internal/server/feed", join(nouns, runs, []string{"internal/wire", "internal/wire/sse"}), []string{"net/http"},
 		"readers of runs get bytes and bells; who writes them where is not its business"},
 	{"internal/server/stream", join(runs, []string{"internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},
-	{"internal/server/webhook", []string{"internal/run"}, nil, "it delivers what others wrote"},
+	{"internal/outbound", nil, nil, "requests for others are made in one way, whoever needs them"},
+	{"internal/server/webhook", []string{"internal/outbound", "internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
 	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,
 		"a dialect knows its own wire and no other dialect"},
