@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -57,7 +58,9 @@ type Options struct {
 	Webhooks bool
 	// LikeJS copies habits of LangGraph's JS server that its own test-suite compares and no client needs: frames are
 	// numbered 0, 1, 2 …, and what is not found is told as plain text.
-	LikeJS  bool
+	LikeJS bool
+	// Probe finds out whether work can be taken on, by a small write. Default: the store's own Probe, if it has one.
+	Probe   func(context.Context) error
 	Version string
 	Log     *slog.Logger
 }
@@ -69,6 +72,7 @@ type Server struct {
 	terms     *stream.Terms
 	routes    *edge.Routes
 	started   time.Time
+	health    *health
 	closing   chan struct{}
 	closeOnce sync.Once
 }
@@ -96,6 +100,9 @@ func New(opt Options) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
+	if p, ok := opt.Store.(prober); ok && opt.Probe == nil {
+		opt.Probe = p.Probe
+	}
 	s := &Server{opt: opt, started: time.Now(), closing: make(chan struct{})}
 	s.routes = edge.NewRoutes(edge.Options{Identify: opt.Identify, PlainNotFound: opt.LikeJS, Log: opt.Log})
 	s.mount()
@@ -105,9 +112,7 @@ func New(opt Options) (*Server, error) {
 // mount is the table of contents; each dialect adds its own routes.
 func (s *Server) mount() {
 	s.routes.Section("server", "Open to everybody")
-	s.routes.Open("GET /ok", func(w http.ResponseWriter, _ *http.Request) error {
-		return edge.Answer(w, http.StatusOK, map[string]bool{"ok": true})
-	}, edge.Doc{Summary: "Whether it lives", Answer: jsonvalue.Object{{"ok", true}}})
+	s.mountHealth()
 	s.routes.Open("GET /info", s.info, edge.Doc{Summary: "What it is, and how busy", Answer: jsonvalue.Object{
 		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0},
 	}})

@@ -63,6 +63,7 @@ type Options struct {
 
 // DB is an open database.
 type DB struct {
+	dir    string
 	node   string
 	lock   *os.File
 	read   *sql.DB
@@ -104,7 +105,7 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{lock: lock, stop: make(chan struct{})}
+	db := &DB{dir: dir, lock: lock, stop: make(chan struct{})}
 	if err := db.open(ctx, path, opt); err != nil {
 		db.closeFiles()
 		return nil, fmt.Errorf("open %s: %w", path, classify(err))
