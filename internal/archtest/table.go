@@ -58,7 +58,8 @@ var Rules = []Rule{
 	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
 		"a dialect is a pure fold of events: no storage, no run, no network"},
 	{"internal/server/jsonvalue", []string{"internal/jsonline"}, nil, "values of JSON, whatever they mean"},
-	{"internal/server/edge", join(runs, []string{"internal/server/jsonvalue"}), nil, "what requests of all dialects share, and no dialect's own words"},
+	{"internal/server/admission", []string{"internal/run"}, nil, "it counts bytes, whatever they say"},
+	{"internal/server/edge", join(runs, []string{"internal/server/admission", "internal/server/jsonvalue"}), nil, "what requests of all dialects share, and no dialect's own words"},
 	{"internal/server/feed", join(nouns, runs, []string{"internal/wire", "internal/wire/sse"}), []string{"net/http"},
 		"readers of runs get bytes and bells; who writes them where is not its business"},
 	{"internal/server/stream", join(runs, []string{"internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},
@@ -108,6 +109,7 @@ var Vendors = []Vendor{
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
+	{"golang.org/x/sync/semaphore", []string{"internal/server/admission"}, "who waits for room is served in turn"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
 	{"go.yaml.in/yaml/v3", []string{"cmd/tributary"}, "files of settings are read in cmd alone"},
 	{"golang.org/x/tools/txtar", []string{"internal/story"}, "stories are files of several sections"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/admission"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
@@ -56,6 +57,9 @@ type Options struct {
 	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The
 	// engine must have a handler for run.WebhookKind.
 	Webhooks bool
+	// LargeBytes is how many bytes of requests with large bodies are taken in at once; who does not find room within ten
+	// seconds is answered with 503. Requests up to 64 KiB are not counted. Default 64 MiB.
+	LargeBytes int64
 	// LikeJS copies habits of LangGraph's JS server that its own test-suite compares and no client needs: frames are
 	// numbered 0, 1, 2 …, and what is not found is told as plain text.
 	LikeJS bool
@@ -97,6 +101,9 @@ func New(opt Options) (*Server, error) {
 	if opt.ParkAfter == 0 {
 		opt.ParkAfter = opt.Heartbeat
 	}
+	if opt.LargeBytes <= 0 {
+		opt.LargeBytes = 64 << 20
+	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
@@ -104,7 +111,9 @@ func New(opt Options) (*Server, error) {
 		opt.Probe = p.Probe
 	}
 	s := &Server{opt: opt, started: time.Now(), closing: make(chan struct{})}
-	s.routes = edge.NewRoutes(edge.Options{Identify: opt.Identify, PlainNotFound: opt.LikeJS, Log: opt.Log})
+	s.routes = edge.NewRoutes(edge.Options{
+		Identify: opt.Identify, PlainNotFound: opt.LikeJS, Gate: admission.New(opt.LargeBytes, admissionWait), Log: opt.Log,
+	})
 	s.mount()
 	return s, nil
 }
@@ -118,22 +127,35 @@ func (s *Server) mount() {
 	}})
 	openapi.Mount(s.routes, s.opt.Version)
 
+	engine := releasing{s.opt.Engine}
 	feeds := feed.New(s.opt.Journal)
 	s.terms = &stream.Terms{
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
 		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
 	tasks.New(tasks.Options{
-		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		Store: s.opt.Store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 	}).Mount(s.routes)
 	lg := langgraph.Options{
-		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		Store: s.opt.Store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 		Webhooks: s.opt.Webhooks, Ordinal: s.opt.LikeJS,
 	}
 	if s.opt.Scheduler != nil {
 		lg.Kick = s.opt.Scheduler.Kick
 	}
 	langgraph.Mount(s.routes, lg)
+}
+
+// admissionWait is how long a large request waits for room.
+const admissionWait = 10 * time.Second
+
+// releasing is the engine as routes know it. A run that is stored no longer counts as a request under way: following it or
+// waiting for its end may take hours.
+type releasing struct{ *run.Engine }
+
+func (e releasing) Start(ctx context.Context, who run.Identity, thread string, req run.Request) (run.Run, error) {
+	defer admission.Release(ctx)
+	return e.Engine.Start(ctx, who, thread, req)
 }
 
 func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {

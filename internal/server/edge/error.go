@@ -9,6 +9,7 @@ import (
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 )
 
 // statusError is an error with a status of its own.
@@ -79,9 +80,17 @@ type Problem struct {
 	Field  string `json:"field,omitempty" doc:"the member, parameter or header that is wrong"`
 }
 
+// encode is json.Marshal. What writes itself as plain JSON is not read and copied again.
+func encode(v any) ([]byte, error) {
+	if o, ok := v.(jsonvalue.Object); ok {
+		return o.MarshalJSON()
+	}
+	return json.Marshal(v)
+}
+
 // Answer writes a JSON body. What cannot be written as JSON is an error, and nothing has been written.
 func Answer(w http.ResponseWriter, status int, v any) error {
-	body, err := json.Marshal(v)
+	body, err := encode(v)
 	if err != nil {
 		return fmt.Errorf("encode an answer: %w", err)
 	}

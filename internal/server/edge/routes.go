@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/admission"
 )
 
 // Handler is a route that knows who asks and may fail. An error means that nothing was written.
@@ -18,7 +19,9 @@ type Options struct {
 	Identify func(*http.Request) (run.Identity, error)
 	// PlainNotFound tells what is not found as plain text, as LangGraph's JS server does.
 	PlainNotFound bool
-	Log           *slog.Logger
+	// Gate bounds the bytes of large requests; nil for no bound.
+	Gate *admission.Gate
+	Log  *slog.Logger
 }
 
 // Routes is the table of routes, to which each dialect adds its own, with what they do.
@@ -70,10 +73,28 @@ func (t *Routes) Handle(pattern string, h Handler, doc Doc) {
 			t.Fail(w, r, Refuse(http.StatusUnauthorized, err.Error()))
 			return
 		}
-		if err := h(w, r, who); err != nil {
+		if err := t.admit(w, r, who, h); err != nil {
 			t.Fail(w, r, err)
 		}
 	})
+}
+
+// admit lets a request in when there is room for its body, and answers it. What has no length may be as long as any.
+func (t *Routes) admit(w http.ResponseWriter, r *http.Request, who run.Identity, h Handler) error {
+	size := r.ContentLength
+	if size < 0 {
+		size = MaxBody
+	}
+	if size <= admission.Small || size > MaxBody { // too large: it is not read
+		return h(w, r, who)
+	}
+	ctx, release, err := t.opt.Gate.Enter(r.Context(), size)
+	if err != nil {
+		w.Header().Set("Connection", "close") // nobody reads the body
+		return err
+	}
+	defer release()
+	return h(w, r.WithContext(ctx), who)
 }
 
 // Open adds a route that everybody may call, whoever that is.
