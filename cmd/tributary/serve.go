@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/tributary-ai/tributary/internal/loglimit"
@@ -51,6 +49,7 @@ func (c serveCmd) Run(e *env) error {
 	}
 	log := loglimit.Logger(slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level})))
 	slog.SetDefault(log)
+	limitMemory(os.DirFS("/"), log)
 
 	identify, err := identity(config.Addr, os.Getenv("TRIBUTARY_API_KEY"))
 	if err != nil {
@@ -153,28 +152,4 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *fr
 		err = nil
 	}
 	return errors.Join(err, rt.Close(ctx))
-}
-
-// identity says who calls. Without a key everybody is the local user, so nobody else may be able to call.
-func identity(addr, key string) (func(*http.Request) (run.Identity, error), error) {
-	if key == "" {
-		host, _, err := net.SplitHostPort(addr)
-		if err != nil {
-			return nil, fmt.Errorf("address %q: give a host and a port, as in 127.0.0.1:8123", addr)
-		}
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return nil, fmt.Errorf("%s can be reached from other machines, so callers must show a key: set TRIBUTARY_API_KEY, or listen on 127.0.0.1", addr)
-		}
-		return nil, nil
-	}
-	return func(r *http.Request) (run.Identity, error) {
-		given := r.Header.Get("X-Api-Key")
-		if given == "" {
-			given, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		}
-		if subtle.ConstantTimeCompare([]byte(given), []byte(key)) != 1 {
-			return run.Identity{}, errors.New("an API key is required: send it as x-api-key")
-		}
-		return server.Local, nil
-	}, nil
 }
