@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/internal/outbound"
+	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/registry"
 )
@@ -37,6 +38,12 @@ type Config struct {
 	Hosts []string `yaml:"hosts"`
 	// Webhooks is where the ends of runs are told.
 	Webhooks WebhookConfig `yaml:"webhooks"`
+	// Limits are what each owner may have at once.
+	Limits run.Limits `yaml:"limits"`
+	// AccessLog has a line for each request in the log, AuditLog one for each change: who did what. The second is on where
+	// callers show a key.
+	AccessLog bool  `yaml:"access_log"`
+	AuditLog  *bool `yaml:"audit_log"`
 	// System is the built-in agent's system prompt.
 	System string `yaml:"system"`
 	// MaxRuns is how many runs execute at once.

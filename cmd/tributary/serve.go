@@ -95,11 +95,18 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	}
 	parts.Engine.Handle(run.WebhookKind, hooks.Handler())
 	f.crons = run.OpenScheduler(parts.Engine, parts.Store, log)
-	f.Server, err = server.New(server.Options{
+	opt := server.Options{
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
 		Scheduler: f.crons, Webhooks: true,
-		Hosts: config.Hosts, Origins: config.Origins, Version: versionText(), Log: log,
-	})
+		Hosts: config.Hosts, Origins: config.Origins, Limits: config.Limits, Version: versionText(), Log: log,
+	}
+	if config.AccessLog {
+		opt.Access = log
+	}
+	if config.AuditLog == nil && identify != nil || config.AuditLog != nil && *config.AuditLog {
+		opt.Audit = log
+	}
+	f.Server, err = server.New(opt)
 	if err != nil {
 		f.crons.Close()
 	}

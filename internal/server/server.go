@@ -9,11 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/admission"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
+	"github.com/tributary-ai/tributary/internal/server/guard"
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
@@ -60,6 +62,10 @@ type Options struct {
 	// LargeBytes is how many bytes of requests with large bodies are taken in at once; who does not find room within ten
 	// seconds is answered with 503. Requests up to 64 KiB are not counted. Default 64 MiB.
 	LargeBytes int64
+	// Limits are what each owner may have at once; they hold where the store can count (run.Counts).
+	Limits run.Limits
+	// Access gets a line for each request, and Audit one for each change: who did what. Nil for none.
+	Access, Audit *slog.Logger
 	// LikeJS copies habits of LangGraph's JS server that its own test-suite compares and no client needs: frames are
 	// numbered 0, 1, 2 …, and what is not found is told as plain text.
 	LikeJS bool
@@ -76,6 +82,7 @@ type Server struct {
 	terms     *stream.Terms
 	routes    *edge.Routes
 	started   time.Time
+	guard     *guard.Guard
 	health    *health
 	closing   chan struct{}
 	closeOnce sync.Once
@@ -111,8 +118,10 @@ func New(opt Options) (*Server, error) {
 		opt.Probe = p.Probe
 	}
 	s := &Server{opt: opt, started: time.Now(), closing: make(chan struct{})}
+	counts, _ := opt.Store.(run.Counts)
+	s.guard = guard.New(guard.Options{Limits: opt.Limits, Counts: counts, Audit: opt.Audit})
 	s.routes = edge.NewRoutes(edge.Options{
-		Identify: opt.Identify, PlainNotFound: opt.LikeJS, Gate: admission.New(opt.LargeBytes, admissionWait), Log: opt.Log,
+		Identify: opt.Identify, PlainNotFound: opt.LikeJS, Gate: admission.New(opt.LargeBytes, admissionWait), Connections: s.guard.Connections(), Log: opt.Log,
 	})
 	s.mount()
 	return s, nil
@@ -127,17 +136,17 @@ func (s *Server) mount() {
 	}})
 	openapi.Mount(s.routes, s.opt.Version)
 
-	engine := releasing{s.opt.Engine}
+	engine, store := s.guard.Engine(s.opt.Engine), guarded{s.guard.Store(s.opt.Store), s.opt.Store, s.opt.Store}
 	feeds := feed.New(s.opt.Journal)
 	s.terms = &stream.Terms{
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
 		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
 	tasks.New(tasks.Options{
-		Store: s.opt.Store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 	}).Mount(s.routes)
 	lg := langgraph.Options{
-		Store: s.opt.Store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 		Webhooks: s.opt.Webhooks, Ordinal: s.opt.LikeJS,
 	}
 	if s.opt.Scheduler != nil {
@@ -149,13 +158,15 @@ func (s *Server) mount() {
 // admissionWait is how long a large request waits for room.
 const admissionWait = 10 * time.Second
 
-// releasing is the engine as routes know it. A run that is stored no longer counts as a request under way: following it or
-// waiting for its end may take hours.
-type releasing struct{ *run.Engine }
+// guarded is the store as routes know it: what is changed goes through the guard.
+type guarded struct {
+	guard.Store
+	graph.Checkpointer
+	outcomes
+}
 
-func (e releasing) Start(ctx context.Context, who run.Identity, thread string, req run.Request) (run.Run, error) {
-	defer admission.Release(ctx)
-	return e.Engine.Start(ctx, who, thread, req)
+type outcomes interface {
+	Outcomes(ctx context.Context, thread, ns, checkpoint string) ([]graph.Outcome, error)
 }
 
 func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {
@@ -181,6 +192,11 @@ func (s *Server) Closing() {
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.opt.Access != nil {
+		rec := newRecord(w, r)
+		defer rec.write(s.opt.Access)
+		w = rec
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {

@@ -40,6 +40,7 @@ func StatusOf(err error) (status int, field string) {
 	var s *statusError
 	var invalid *run.InvalidError
 	var tooLarge *http.MaxBytesError
+	var limit *run.LimitError
 	switch {
 	case errors.As(err, &s):
 		return s.status, s.field
@@ -47,6 +48,8 @@ func StatusOf(err error) (status int, field string) {
 		return http.StatusUnprocessableEntity, invalid.Field
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, ""
+	case errors.As(err, &limit):
+		return http.StatusTooManyRequests, ""
 	case errors.Is(err, run.ErrNotFound), errors.Is(err, graph.ErrNoCheckpoint):
 		return http.StatusNotFound, ""
 	case errors.Is(err, run.ErrExists), errors.Is(err, run.ErrBusy):
