@@ -136,7 +136,7 @@ func (s *Server) mount() {
 	}})
 	openapi.Mount(s.routes, s.opt.Version)
 
-	engine, store := s.guard.Engine(s.opt.Engine), guarded{s.guard.Store(s.opt.Store), s.opt.Store, s.opt.Store}
+	engine, store := s.guard.Engine(s.opt.Engine), guarded{s.guard.Store(s.opt.Store), s.opt.Store, s.opt.Store, s.opt.Store}
 	feeds := feed.New(s.opt.Journal)
 	s.terms = &stream.Terms{
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
@@ -162,6 +162,7 @@ const admissionWait = 10 * time.Second
 type guarded struct {
 	guard.Store
 	graph.Checkpointer
+	run.Pieces
 	outcomes
 }
 
