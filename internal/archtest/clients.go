@@ -19,8 +19,7 @@ type Caller struct {
 // is not the operator's own goes through internal/outbound, which looks where it leads.
 var Callers = []Caller{
 	{"internal/outbound", "it is the client"},
-	{"model/openai", "providers' addresses are the operator's"},
-	{"model/gemini", "providers' addresses are the operator's"},
+	{"model/internal/eventstream", "providers' addresses are the operator's"},
 	{"model/internal/providertest", "it tests providers, on this machine"},
 	{"cmd/tributary/remote.go", "chat asks our own server"},
 	{"internal/bench/...", "it measures our own server"},

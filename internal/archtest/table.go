@@ -100,7 +100,7 @@ var Vendors = []Vendor{
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "tool/search"}, "databases are behind our own interfaces"},
 	{"github.com/google/uuid", []string{".", "agent", "graph", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
 
-	{"golang.org/x/sync/semaphore", []string{"agent"}, "calls wait for each other in their order, and give up with their context"},
+	{"golang.org/x/sync/semaphore", []string{"agent", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
 
 	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},
 	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},
@@ -110,7 +110,6 @@ var Vendors = []Vendor{
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
-	{"golang.org/x/sync/semaphore", []string{"internal/server/admission"}, "who waits for room is served in turn"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
 	{"go.yaml.in/yaml/v3", []string{"cmd/tributary"}, "files of settings are read in cmd alone"},
 	{"golang.org/x/tools/txtar", []string{"internal/story"}, "stories are files of several sections"},
