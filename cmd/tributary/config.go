@@ -15,6 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/outbound"
+	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/registry"
 )
@@ -36,6 +38,14 @@ type Config struct {
 	Origins []string `yaml:"origins"`
 	// Hosts are the names under which the server may be addressed, beside localhost and addresses.
 	Hosts []string `yaml:"hosts"`
+	// Webhooks is where the ends of runs are told.
+	Webhooks WebhookConfig `yaml:"webhooks"`
+	// Limits are what each owner may have at once.
+	Limits run.Limits `yaml:"limits"`
+	// AccessLog has a line for each request in the log, AuditLog one for each change: who did what. The second is on where
+	// callers show a key.
+	AccessLog bool  `yaml:"access_log"`
+	AuditLog  *bool `yaml:"audit_log"`
 	// System is the built-in agent's system prompt.
 	System string `yaml:"system"`
 	// MaxRuns is how many runs execute at once.
@@ -59,6 +69,14 @@ type Config struct {
 	Retry tributary.Retry `yaml:"retry"`
 	// Answers bounds what one answer of a model may hold; docs/models.md has the defaults. -1 is no limit.
 	Answers model.Limits `yaml:"answers"`
+}
+
+// WebhookConfig is the part of the file about webhooks.
+type WebhookConfig struct {
+	// Allow are the ranges, addresses and hosts that webhooks may reach beside public addresses.
+	Allow []string `yaml:"allow"`
+
+	allow outbound.Allow // Allow, read
 }
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
@@ -96,6 +114,10 @@ func loadConfig(path, data string) (Config, error) {
 		if n < 0 {
 			return c, fmt.Errorf("configuration: %s must not be negative", name)
 		}
+	}
+	var err error
+	if c.Webhooks.allow, err = outbound.ParseAllow(c.Webhooks.Allow); err != nil {
+		return c, fmt.Errorf("configuration: webhooks.allow: %w", err)
 	}
 	if err := c.Retry.Validate(); err != nil {
 		return c, fmt.Errorf("configuration: %w", inYAML(err))

@@ -65,6 +65,7 @@ func TestAWrongSettingIsRefusedByName(t *testing.T) {
 		"retry:\n  backoff: 5ns\n":                                           "retry.backoff: 5ns is too short; give a unit, as in 30s",
 		"retry:\n  first_timeout: soon\n":                                    "first_timeout: must be a length of time, as in 30s or 5m, not `soon`",
 		"retry:\n  breaker_rest: 48h\n":                                      "retry.breaker_rest: 48h0m0s is longer than a day",
+		"webhooks: {allow: [\"10.0.0.0/99\"]}":                               `webhooks.allow: "10.0.0.0/99" is no range (10.1.0.0/16)`,
 		"retry:\n  attempts: 3\n":                                            `there is no setting "attempts"`,
 		"models:\n  - name: a\n    context_window: big\n":                    "context_window: must be a whole number, not `big`",
 		"models:\n  - name: a\n    price: {input: cheap}\n    provider: x\n": "must be a number, not `cheap`",

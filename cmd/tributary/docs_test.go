@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/tributary-ai/tributary/internal/run"
 )
 
 // What is said of the configuration file is what the program reads: the examples are taken as they are, and no setting
@@ -56,5 +58,21 @@ func TestDocumentedModelsAreRead(t *testing.T) {
 	}
 	if _, err := c.models(); err != nil || len(c.Models) != 2 || c.Retry.Tries != 3 {
 		t.Errorf("%v, %+v", err, c)
+	}
+}
+
+func TestDocumentedLimitsAreTheDefaults(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "```yaml\nlimits:\n")
+	block, _, _ := strings.Cut(rest, "```")
+	c, err := configured(t, "limits:\n"+block)
+	if err != nil || !ok {
+		t.Fatal(err, ok)
+	}
+	if got, want := c.Limits.Filled(), (run.Limits{}).Filled(); got != want {
+		t.Errorf("the page says %+v, want %+v", got, want)
 	}
 }

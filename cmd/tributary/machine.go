@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -62,10 +61,11 @@ func lookAtClock(ctx context.Context, c Config, now time.Time) []checkup.Finding
 
 // lookAtMemory tells what the system lets the process have; root is where the system's own files begin.
 func lookAtMemory(root string) []checkup.Finding {
-	limit, where := memoryLimit(root)
+	limit, limited := memoryLimit(os.DirFS(root))
+	where := "the control group"
 	own := debug.SetMemoryLimit(-1)
 	switch {
-	case where == "":
+	case !limited:
 		return []checkup.Finding{checkup.Well("no limit is set for this process")}
 	case limit < littleMemory:
 		return []checkup.Finding{checkup.Warn("give it "+strconv.Itoa(littleMemory/megabyte)+" MB or more", "%s allows %d MB", where, limit/megabyte)}
@@ -73,40 +73,6 @@ func lookAtMemory(root string) []checkup.Finding {
 		return []checkup.Finding{checkup.Warn("set GOMEMLIMIT below it, or not at all", "%s allows %d MB, and GOMEMLIMIT is %d MB", where, limit/megabyte, own/megabyte)}
 	}
 	return []checkup.Finding{checkup.Well("%s allows %d MB", where, limit/megabyte)}
-}
-
-// memoryLimit is the least that the process's control groups allow, in either version of them.
-func memoryLimit(root string) (limit int64, where string) {
-	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
-	if err != nil {
-		return 0, ""
-	}
-	limit = math.MaxInt64
-	for line := range strings.Lines(string(groups)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, path
-		if len(parts) != 3 {
-			continue
-		}
-		base, file := "sys/fs/cgroup", "memory.max"
-		switch parts[1] {
-		case "":
-		case "memory":
-			base, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-		default:
-			continue
-		}
-		for group := filepath.Clean("/" + parts[2]); ; group = filepath.Dir(group) {
-			text, err := os.ReadFile(filepath.Join(root, base, group, file))
-			n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is no number
-			if err == nil && bad == nil && n > 0 && n < limit && n < 1<<60 {    // version 1 says "none" with a huge number
-				limit, where = n, "the control group"
-			}
-			if group == "/" {
-				break
-			}
-		}
-	}
-	return limit, where
 }
 
 func lookAtOpenFiles() []checkup.Finding {

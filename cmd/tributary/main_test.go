@@ -326,12 +326,12 @@ func TestServeAnswersAndStopsInOrder(t *testing.T) {
 }
 
 func TestServeWithAKeyWantsToSeeIt(t *testing.T) {
-	t.Setenv("TRIBUTARY_API_KEY", "secret-canary")
+	t.Setenv("TRIBUTARY_API_KEY", "secret-canary-0123")
 	s := serveOn(t, t.TempDir())
 	if status, body := get(t, s.url+"/threads/00000000-0000-7000-8000-000000000000/state"); status != 401 || strings.Contains(body, "canary") {
 		t.Errorf("without a key: %d %s", status, body)
 	}
-	if status, _ := get(t, s.url+"/threads/00000000-0000-7000-8000-000000000000/state", "X-Api-Key", "secret-canary"); status == 401 {
+	if status, _ := get(t, s.url+"/threads/00000000-0000-7000-8000-000000000000/state", "X-Api-Key", "secret-canary-0123"); status == 401 {
 		t.Errorf("with the key: %d", status)
 	}
 	if strings.Contains(s.log.String(), "canary") {

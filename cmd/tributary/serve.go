@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/tributary-ai/tributary/internal/folder"
@@ -50,6 +48,7 @@ func (c serveCmd) Run(e *env) error {
 	}
 	log := loglimit.Logger(slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level})))
 	slog.SetDefault(log)
+	limitMemory(os.DirFS("/"), log)
 
 	identify, err := identity(config.Addr, os.Getenv("TRIBUTARY_API_KEY"))
 	if err != nil {
@@ -101,17 +100,24 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	}
 	parts := rt.Parts()
 	f := &front{}
-	hooks, err := webhook.New(webhook.Options{Secret: secret, Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs)})
+	hooks, err := webhook.New(webhook.Options{Secret: secret, Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs), Allow: config.Webhooks.allow})
 	if err != nil {
 		return nil, err
 	}
 	parts.Engine.Handle(run.WebhookKind, hooks.Handler())
 	f.crons = run.OpenScheduler(parts.Engine, parts.Store, log)
-	f.Server, err = server.New(server.Options{
+	opt := server.Options{
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
 		Scheduler: f.crons, Webhooks: true,
-		Hosts: config.Hosts, Origins: config.Origins, Version: versionText(), Log: log,
-	})
+		Hosts: config.Hosts, Origins: config.Origins, Limits: config.Limits, Version: versionText(), Log: log,
+	}
+	if config.AccessLog {
+		opt.Access = log
+	}
+	if config.AuditLog == nil && identify != nil || config.AuditLog != nil && *config.AuditLog {
+		opt.Audit = log
+	}
+	f.Server, err = server.New(opt)
 	if err != nil {
 		f.crons.Close()
 	}
@@ -152,30 +158,4 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *fr
 		err = nil
 	}
 	return errors.Join(err, rt.Close(ctx))
-}
-
-// identity says who calls. Without a key everybody is the local user, so nobody else may be able to call.
-func identity(addr, key string) (func(*http.Request) (run.Identity, error), error) {
-	if key == "" {
-		host, _, err := net.SplitHostPort(addr)
-		if err != nil {
-			return nil, fmt.Errorf("address %q: give a host and a port, as in 127.0.0.1:8123", addr)
-		}
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return nil, fmt.Errorf("%s can be reached from other machines, so callers must show a key: set TRIBUTARY_API_KEY, or listen on 127.0.0.1", addr)
-		}
-		return nil, nil
-	}
-	return func(r *http.Request) (run.Identity, error) {
-		given := r.Header.Get("X-Api-Key")
-		if given == "" {
-			if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
-				given = strings.TrimSpace(token)
-			}
-		}
-		if subtle.ConstantTimeCompare([]byte(given), []byte(key)) != 1 {
-			return run.Identity{}, errors.New("an API key is required: send it as x-api-key")
-		}
-		return server.Local, nil
-	}, nil
 }

@@ -8,6 +8,7 @@
 //   - Only what a row allows may be imported. Nothing is allowed because it happens to compile.
 //   - A package other than the root may always import what lies in its own internal folder; the compiler
 //     keeps others out.
+//   - HTTP requests are made with internal/outbound; who else may make some is listed in clients.go.
 //   - Imports of _test.go files are free: a test may look at its package from any side, and the compiler
 //     refuses cycles.
 package archtest

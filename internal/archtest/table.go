@@ -9,7 +9,7 @@ var (
 		"internal/bus/...", "internal/cite", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/run",
 		"internal/storage/...", "internal/transcript",
 	})
-	outside = []string{"internal/server/...", "internal/wire/..."}
+	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
 	// runs is what a route may know of them.
 	runs = []string{"graph", "internal/journal", "internal/run"}
 	// routes is what all dialects of the server share.
@@ -61,12 +61,15 @@ var Rules = []Rule{
 	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
 		"a dialect is a pure fold of events: no storage, no run, no network"},
 	{"internal/server/jsonvalue", []string{"internal/jsonline"}, nil, "values of JSON, whatever they mean"},
-	{"internal/server/edge", join(runs, []string{"internal/server/jsonvalue"}), nil, "what requests of all dialects share, and no dialect's own words"},
+	{"internal/server/admission", []string{"internal/run"}, nil, "it counts bytes, whatever they say"},
+	{"internal/server/guard", []string{"graph", "internal/run", "internal/server/admission"}, nil, "it knows what is changed, and no dialect that changes it"},
+	{"internal/server/edge", join(runs, []string{"internal/server/admission", "internal/server/jsonvalue"}), nil, "what requests of all dialects share, and no dialect's own words"},
 	{"internal/server/feed", join(nouns, runs, []string{"internal/wire", "internal/wire/sse"}), []string{"net/http"},
 		"readers of runs get bytes and bells; who writes them where is not its business"},
-	{"internal/server/stream", join(runs, []string{"internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},
+	{"internal/server/stream", join(runs, []string{"internal/server/admission", "internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},
 	{"internal/server/socket", []string{"internal/server/feed", "internal/server/stream"}, nil, "it talks for any dialect"},
-	{"internal/server/webhook", []string{"internal/run"}, nil, "it delivers what others wrote"},
+	{"internal/outbound", nil, nil, "requests for others are made in one way, whoever needs them"},
+	{"internal/server/webhook", []string{"internal/outbound", "internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
 	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,
 		"a dialect knows its own wire and no other dialect"},
@@ -101,7 +104,7 @@ var Vendors = []Vendor{
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "tool/search"}, "databases are behind our own interfaces"},
 	{"github.com/google/uuid", []string{".", "agent", "graph", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
 
-	{"golang.org/x/sync/semaphore", []string{"agent"}, "calls wait for each other in their order, and give up with their context"},
+	{"golang.org/x/sync/semaphore", []string{"agent", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
 
 	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},
 	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},

@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/conformance/graphs"
 	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
@@ -66,7 +67,11 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 		return nil, err
 	}
 	w.journal = journal.Open(w.db, journal.Options{})
-	hooks, err := webhook.New(webhook.Options{Secret: []byte(webhookSecret), Run: w.db.Run, Report: langgraph.Report(w.db, lib), AllowPrivate: true})
+	here, err := outbound.ParseAllow([]string{"127.0.0.0/8", "::1"})
+	if err != nil {
+		return nil, err
+	}
+	hooks, err := webhook.New(webhook.Options{Secret: []byte(webhookSecret), Run: w.db.Run, Report: langgraph.Report(w.db, lib), Allow: here})
 	if err != nil {
 		return nil, err
 	}

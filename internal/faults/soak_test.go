@@ -112,6 +112,11 @@ func TestSoakFullDisk(t *testing.T) {
 	if refused == 0 {
 		t.Error("the disk was not full: nothing was put to the test")
 	}
+	for path, want := range map[string]int{"/livez": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+		if code, body, _, err := w.host.call(ctx, "GET", path, ""); err != nil || code != want {
+			t.Errorf("%s with a full disk: %d %s %v, want %d", path, code, body, err, want)
+		}
+	}
 	if code, _, _, err := w.host.call(ctx, "GET", "/tasks?limit=5", ""); err != nil || code != http.StatusOK {
 		t.Errorf("reading with a full disk: %d %v", code, err)
 	}

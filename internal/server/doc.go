@@ -14,6 +14,8 @@
 // # Laws
 //
 //   - No page in a browser reaches the server by a name or from an origin that it was not told of.
+//   - No owner has more at once than the limits say, and each change is written down if that is wanted (package guard).
+//   - It says that it is ready only after a write that went to the disk, and says why where it is not.
 //   - Every call has an identity. What belongs to somebody else is answered like what does not exist.
 //   - A stream is journal → projection → bytes, and closing a connection stops its own reading and nothing else, unless
 //     the run's creator asked for that.

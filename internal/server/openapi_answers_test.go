@@ -47,7 +47,7 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 		return answer
 	}
 
-	for _, path := range []string{"/", "/ok", "/info", "/openapi.json"} {
+	for _, path := range []string{"/", "/ok", "/livez", "/readyz", "/info", "/openapi.json"} {
 		call("GET "+path, "", "")
 	}
 	call("POST /assistants", "", `{"graph_id":"agent","name":"n","description":"d","config":{"tags":["x"]},"metadata":{"a":1}}`)

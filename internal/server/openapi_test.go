@@ -175,7 +175,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	for name, methods := range w.doc.Webhooks {
 		check("POST "+name, methods["post"])
 	}
-	for _, route := range append(w.srv.Routes(), "GET /", "GET /ok", "GET /info", "GET /docs", "GET /openapi.json", "POST run_ended") {
+	for _, route := range append(w.srv.Routes(), "GET /", "GET /ok", "GET /livez", "GET /readyz", "GET /info", "GET /docs", "GET /openapi.json", "POST run_ended") {
 		if !described[route] {
 			t.Errorf("%s is not described", route)
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -8,10 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/admission"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
+	"github.com/tributary-ai/tributary/internal/server/guard"
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
@@ -55,9 +59,18 @@ type Options struct {
 	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The
 	// engine must have a handler for run.WebhookKind.
 	Webhooks bool
+	// LargeBytes is how many bytes of requests with large bodies are taken in at once; who does not find room within ten
+	// seconds is answered with 503. Requests up to 64 KiB are not counted. Default 64 MiB.
+	LargeBytes int64
+	// Limits are what each owner may have at once; they hold where the store can count (run.Counts).
+	Limits run.Limits
+	// Access gets a line for each request, and Audit one for each change: who did what. Nil for none.
+	Access, Audit *slog.Logger
 	// LikeJS copies habits of LangGraph's JS server that its own test-suite compares and no client needs: frames are
 	// numbered 0, 1, 2 …, and what is not found is told as plain text.
-	LikeJS  bool
+	LikeJS bool
+	// Probe finds out whether work can be taken on, by a small write. Default: the store's own Probe, if it has one.
+	Probe   func(context.Context) error
 	Version string
 	Log     *slog.Logger
 }
@@ -69,6 +82,8 @@ type Server struct {
 	terms     *stream.Terms
 	routes    *edge.Routes
 	started   time.Time
+	guard     *guard.Guard
+	health    *health
 	closing   chan struct{}
 	closeOnce sync.Once
 }
@@ -93,11 +108,21 @@ func New(opt Options) (*Server, error) {
 	if opt.ParkAfter == 0 {
 		opt.ParkAfter = opt.Heartbeat
 	}
+	if opt.LargeBytes <= 0 {
+		opt.LargeBytes = 64 << 20
+	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
+	if p, ok := opt.Store.(prober); ok && opt.Probe == nil {
+		opt.Probe = p.Probe
+	}
 	s := &Server{opt: opt, started: time.Now(), closing: make(chan struct{})}
-	s.routes = edge.NewRoutes(edge.Options{Identify: opt.Identify, PlainNotFound: opt.LikeJS, Log: opt.Log})
+	counts, _ := opt.Store.(run.Counts)
+	s.guard = guard.New(guard.Options{Limits: opt.Limits, Counts: counts, Audit: opt.Audit})
+	s.routes = edge.NewRoutes(edge.Options{
+		Identify: opt.Identify, PlainNotFound: opt.LikeJS, Gate: admission.New(opt.LargeBytes, admissionWait), Connections: s.guard.Connections(), Log: opt.Log,
+	})
 	s.mount()
 	return s, nil
 }
@@ -105,30 +130,44 @@ func New(opt Options) (*Server, error) {
 // mount is the table of contents; each dialect adds its own routes.
 func (s *Server) mount() {
 	s.routes.Section("server", "Open to everybody")
-	s.routes.Open("GET /ok", func(w http.ResponseWriter, _ *http.Request) error {
-		return edge.Answer(w, http.StatusOK, map[string]bool{"ok": true})
-	}, edge.Doc{Summary: "Whether it lives", Answer: jsonvalue.Object{{"ok", true}}})
+	s.mountHealth()
 	s.routes.Open("GET /info", s.info, edge.Doc{Summary: "What it is, and how busy", Answer: jsonvalue.Object{
 		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0},
 	}})
 	openapi.Mount(s.routes, s.opt.Version)
 
+	engine, store := s.guard.Engine(s.opt.Engine), guarded{s.guard.Store(s.opt.Store), s.opt.Store, s.opt.Store, s.opt.Store}
 	feeds := feed.New(s.opt.Journal)
 	s.terms = &stream.Terms{
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
 		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
 	tasks.New(tasks.Options{
-		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 	}).Mount(s.routes)
 	lg := langgraph.Options{
-		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 		Webhooks: s.opt.Webhooks, Ordinal: s.opt.LikeJS,
 	}
 	if s.opt.Scheduler != nil {
 		lg.Kick = s.opt.Scheduler.Kick
 	}
 	langgraph.Mount(s.routes, lg)
+}
+
+// admissionWait is how long a large request waits for room.
+const admissionWait = 10 * time.Second
+
+// guarded is the store as routes know it: what is changed goes through the guard.
+type guarded struct {
+	guard.Store
+	graph.Checkpointer
+	run.Pieces
+	outcomes
+}
+
+type outcomes interface {
+	Outcomes(ctx context.Context, thread, ns, checkpoint string) ([]graph.Outcome, error)
 }
 
 func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {
@@ -154,6 +193,11 @@ func (s *Server) Closing() {
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.opt.Access != nil {
+		rec := newRecord(w, r)
+		defer rec.write(s.opt.Access)
+		w = rec
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {

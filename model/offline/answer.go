@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
@@ -44,10 +45,35 @@ func decide(req model.Request) reply {
 func lastQuestion(conv []item.Message) string {
 	for _, m := range slices.Backward(conv) {
 		if m.Role == item.User {
-			return strings.TrimSpace(m.Text())
+			return said(m)
 		}
 	}
 	return ""
+}
+
+// readBytes is how much is read at the beginning and at the end of what a user says.
+const readBytes = 4 << 10
+
+// said is what is read of what a user said. In a text that is longer than a question ever is, such as a document that was
+// pasted, the wish stands at one of the two ends.
+func said(m item.Message) string {
+	text := m.Text()
+	if len(text) <= 2*readBytes {
+		return strings.TrimSpace(text)
+	}
+	head, tail := beginning(text, readBytes), text[len(text)-readBytes:]
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return strings.TrimSpace(head + "\n…\n" + tail)
+}
+
+// beginning is the first n bytes of a text, or a few less: it is cut between runes.
+func beginning(text string, n int) string {
+	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:min(n, len(text))]
 }
 
 // earlier are the questions before the last one, newest first.
@@ -55,7 +81,7 @@ func earlier(conv []item.Message) []string {
 	var out []string
 	for _, m := range slices.Backward(conv) {
 		if m.Role == item.User {
-			out = append(out, strings.TrimSpace(m.Text()))
+			out = append(out, said(m))
 		}
 	}
 	if len(out) == 0 {

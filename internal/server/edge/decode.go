@@ -34,7 +34,7 @@ func Decode(w http.ResponseWriter, r *http.Request, v any) error {
 	return err
 }
 
-// DecodeRaw is Decode for those who also want what was sent.
+// DecodeRaw is Decode for those who also want what was sent, or, with nil for v, want nothing else.
 func DecodeRaw(w http.ResponseWriter, r *http.Request, v any) (json.RawMessage, error) {
 	body, err := readBody(w, r)
 	if err != nil {
@@ -46,21 +46,24 @@ func DecodeRaw(w http.ResponseWriter, r *http.Request, v any) (json.RawMessage, 
 	if err := CheckJSON(body); err != nil {
 		return nil, err
 	}
-	return body, Unmarshal(body, v)
+	if v == nil {
+		return body, nil
+	}
+	return body, Unmarshal(lend(body, v), v)
 }
 
 // DecodeStrict is Decode for objects of which every key is known: a misspelt one must not be ignored.
 func DecodeStrict(w http.ResponseWriter, r *http.Request, v any) error {
-	var raw json.RawMessage
-	if err := Decode(w, r, &raw); err != nil {
+	raw, err := DecodeRaw(w, r, nil)
+	if err != nil {
 		return err
 	}
 	if bytes.TrimSpace(raw)[0] != '{' {
 		return run.Invalidf("body", "must be an object")
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec := json.NewDecoder(bytes.NewReader(lend(raw, v)))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(v)
+	err = dec.Decode(v)
 	if err == nil {
 		return nil
 	}
@@ -92,7 +95,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	body, err := readAll(http.MaxBytesReader(w, r.Body, MaxBody), r.ContentLength)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -107,6 +110,34 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	return body, nil
+}
+
+// readAll reads a body of a length that was announced, or of an unknown one, which is negative. The memory for a large one is
+// taken when some of it is there, since to announce costs nothing, and at once, since growing would take it several times.
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	const some = 64 << 10
+	first := int64(some)
+	if length >= 0 {
+		first = min(length, some)
+	}
+	body := make([]byte, 0, first+1) // one more byte finds the end
+	for {
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if errors.Is(err, io.EOF) {
+			return body, nil
+		}
+		if err != nil {
+			return body, err
+		}
+		if len(body) == cap(body) {
+			grown := 2 * int64(cap(body))
+			if length >= int64(len(body)) {
+				grown = length + 1
+			}
+			body = append(make([]byte, 0, grown), body...)
+		}
+	}
 }
 
 // wantJSON refuses a body that says it is something else. Not so one that says nothing, or that it is text, as LangGraph's server

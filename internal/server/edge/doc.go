@@ -9,6 +9,7 @@
 //   - Every route that [Routes.Handle] adds has an identity.
 //   - A body is read with bounds on its size, depth, keys and time, and is text that can be stored, before anything is
 //     built from it.
+//   - Large bodies are read when there is room for them (package admission); small ones are never held up.
 //
 // It has no words of any dialect's own: what a route is called and what its members are is the dialects' business.
 package edge

@@ -9,6 +9,7 @@ import (
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 )
 
 // statusError is an error with a status of its own.
@@ -39,6 +40,7 @@ func StatusOf(err error) (status int, field string) {
 	var s *statusError
 	var invalid *run.InvalidError
 	var tooLarge *http.MaxBytesError
+	var limit *run.LimitError
 	switch {
 	case errors.As(err, &s):
 		return s.status, s.field
@@ -46,6 +48,8 @@ func StatusOf(err error) (status int, field string) {
 		return http.StatusUnprocessableEntity, invalid.Field
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, ""
+	case errors.As(err, &limit):
+		return http.StatusTooManyRequests, ""
 	case errors.Is(err, run.ErrNotFound), errors.Is(err, graph.ErrNoCheckpoint):
 		return http.StatusNotFound, ""
 	case errors.Is(err, run.ErrExists), errors.Is(err, run.ErrBusy):
@@ -79,9 +83,17 @@ type Problem struct {
 	Field  string `json:"field,omitempty" doc:"the member, parameter or header that is wrong"`
 }
 
+// encode is json.Marshal. What writes itself as plain JSON is not read and copied again.
+func encode(v any) ([]byte, error) {
+	if o, ok := v.(jsonvalue.Object); ok {
+		return o.MarshalJSON()
+	}
+	return json.Marshal(v)
+}
+
 // Answer writes a JSON body. What cannot be written as JSON is an error, and nothing has been written.
 func Answer(w http.ResponseWriter, status int, v any) error {
-	body, err := json.Marshal(v)
+	body, err := encode(v)
 	if err != nil {
 		return fmt.Errorf("encode an answer: %w", err)
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/admission"
 )
 
 // Handler is a route that knows who asks and may fail. An error means that nothing was written.
@@ -18,7 +20,11 @@ type Options struct {
 	Identify func(*http.Request) (run.Identity, error)
 	// PlainNotFound tells what is not found as plain text, as LangGraph's JS server does.
 	PlainNotFound bool
-	Log           *slog.Logger
+	// Gate bounds the bytes of large requests; nil for no bound.
+	Gate *admission.Gate
+	// Connections bounds the streams and sockets of each owner; nil for no bound.
+	Connections *admission.Connections
+	Log         *slog.Logger
 }
 
 // Routes is the table of routes, to which each dialect adds its own, with what they do.
@@ -70,10 +76,48 @@ func (t *Routes) Handle(pattern string, h Handler, doc Doc) {
 			t.Fail(w, r, Refuse(http.StatusUnauthorized, err.Error()))
 			return
 		}
-		if err := h(w, withoutEmpty(r), who); err != nil {
+		if a, ok := w.(asked); ok {
+			a.Asked(who)
+		}
+		if doc.lasts() {
+			ctx, leave, err := t.opt.Connections.Open(r.Context(), who.Owner)
+			if err != nil {
+				t.Fail(w, r, err)
+				return
+			}
+			defer leave()
+			r = r.WithContext(ctx)
+		}
+		if err := t.admit(w, withoutEmpty(r), who, h); err != nil {
 			t.Fail(w, r, err)
 		}
 	})
+}
+
+// asked is a writer that wants to know who asks, for the log.
+type asked interface{ Asked(who run.Identity) }
+
+// lasts reports that the connection may stay open for long: a stream or a socket.
+func (d *Doc) lasts() bool {
+	return d.Stream || slices.Contains(d.Status, http.StatusSwitchingProtocols)
+}
+
+// admit lets a request in when there is room for its body, and answers it. What has no length may be as long as any.
+func (t *Routes) admit(w http.ResponseWriter, r *http.Request, who run.Identity, h Handler) error {
+	size := r.ContentLength
+	if size < 0 {
+		size = MaxBody
+	}
+	if size <= admission.Small || size > MaxBody { // too large: it is not read
+		return h(w, r, who)
+	}
+	ctx, release, err := t.opt.Gate.Enter(r.Context(), size)
+	if err != nil {
+		w.Header().Set("Connection", "close") // nobody reads the body
+		return err
+	}
+	defer release()
+	return h(w, r.WithContext(ctx), who)
 }
 
 // Open adds a route that everybody may call, whoever that is.
@@ -125,6 +169,8 @@ func (t *Routes) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "1")
 		t.opt.Log.Warn("not available", "method", r.Method, "path", r.URL.Path, "err", err)
 		msg = run.ErrUnavailable.Error()
+	case status == http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "5")
 	case status >= 500:
 		t.opt.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 		msg = "internal error"

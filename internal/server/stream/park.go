@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/tributary-ai/tributary/internal/server/admission"
 )
 
 // lot is where streams are parked.
@@ -29,6 +31,7 @@ type parked struct {
 	conn  net.Conn
 	early []byte       // what the client has sent already of its next request
 	again *http.Server // who answers that; nil if the connection ends with the stream
+	leave func()       // it is over, and no longer counted
 	manner
 }
 
@@ -96,7 +99,7 @@ func (t *Terms) park(w http.ResponseWriter, r *http.Request, out *stream, src So
 	if err != nil {
 		return false
 	}
-	p := &parked{stream: *out, terms: t, src: src, conn: conn, manner: m}
+	p := &parked{stream: *out, terms: t, src: src, conn: conn, manner: m, leave: admission.Keep(r.Context())}
 	if n := buf.Reader.Buffered(); n > 0 {
 		read, _ := buf.Reader.Peek(n)
 		p.early = bytes.Clone(read)
@@ -114,6 +117,7 @@ func (t *Terms) park(w http.ResponseWriter, r *http.Request, out *stream, src So
 	if !t.lot.start(p) {
 		p.timer.Stop()
 		src.Close()
+		p.leave()
 		_ = conn.Close() // the stream breaks
 	}
 	return true
@@ -122,7 +126,9 @@ func (t *Terms) park(w http.ResponseWriter, r *http.Request, out *stream, src So
 // serve writes a parked stream to its end.
 func (p *parked) serve() {
 	defer p.terms.lot.leave(p)
-	switch how := p.play(); {
+	how := p.play()
+	p.leave() // before the connection's next request
+	switch {
 	case how == RunEnded && p.end(p.timeout) == nil && p.nextRequest():
 		return
 	case how == ServerEnds && !p.breaks:

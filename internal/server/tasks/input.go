@@ -28,6 +28,9 @@ func inputOf(g *graph.Graph, raw json.RawMessage) (json.RawMessage, error) {
 	case 'n':
 		return nil, nil
 	case '"':
+		if input, ok := textInput(raw); ok && keepsMessages(g) {
+			return input, nil
+		}
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return nil, run.Invalidf("input", "%v", err)
@@ -49,10 +52,32 @@ func inputOf(g *graph.Graph, raw json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(g.Fields(), func(f graph.FieldInfo) bool { return f.Name == messagesField }) {
+	if !keepsMessages(g) {
 		return nil, run.Invalidf("input", "graph %q keeps no messages; give an object of its fields: %s", g.Name(), fieldNames(g))
 	}
 	return json.Marshal(map[string][]item.Message{messagesField: messages})
+}
+
+func keepsMessages(g *graph.Graph) bool {
+	return slices.ContainsFunc(g.Fields(), func(f graph.FieldInfo) bool { return f.Name == messagesField })
+}
+
+// textInput is the input of one message for a long text that is spelled as JSON: megabytes are put in as they are instead of
+// being read and written again. It leaves short ones to others, and those that might be nothing but white space.
+func textInput(raw json.RawMessage) (json.RawMessage, bool) {
+	const long = 4 << 10
+	inside := bytes.TrimSpace(raw[1 : len(raw)-1])
+	if len(raw) < long || len(inside) == 0 || inside[0] == '\\' {
+		return nil, false
+	}
+	const gap = "\x00" // no text has it
+	frame, err := json.Marshal(map[string][]item.Message{messagesField: {item.UserText("", gap)}})
+	before, after, ok := bytes.Cut(frame, []byte(`"\u0000"`))
+	if err != nil || !ok || bytes.Contains(after, []byte(`\u0000`)) {
+		return nil, false
+	}
+	input := make([]byte, 0, len(before)+len(raw)+len(after))
+	return append(append(append(input, before...), raw...), after...), true
 }
 
 // checkFields refuses what the graph has no place for.

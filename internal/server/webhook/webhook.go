@@ -5,7 +5,8 @@
 //   - A webhook is a follow-up of its run (see run.FollowUp): stored with the end of the run, sent until the receiver has
 //     answered with a 2xx or was tried too often. Nobody waits for it, and no crash loses it.
 //   - A receiver may get it more than once. The header webhook-id is the same each time and differs between runs.
-//   - No address of this machine or its network is reached, by whatever name or redirect, unless the settings allow it.
+//   - No address of this machine or its network is reached, by whatever name, unless the settings allow it (package
+//     outbound); redirects are not followed.
 //
 // Each is signed in the manner of standardwebhooks.com: the header webhook-signature is "v1," and the base64 of the
 // HMAC-SHA256 of id, timestamp and body, joined by dots.
@@ -21,14 +22,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
-	"syscall"
 	"time"
 
+	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -40,15 +39,14 @@ type Options struct {
 	Run func(ctx context.Context, who run.Identity, id string) (run.Run, error)
 	// Report writes what is told of a run that has ended.
 	Report func(context.Context, run.Run) ([]byte, error)
-	// AllowPrivate lets webhooks reach this machine and its network. Whoever may create runs may then make
-	// the server call whatever it can reach.
-	AllowPrivate bool
+	// Allow is what webhooks may reach beside public addresses: whoever may create runs may then make the server call it.
+	Allow outbound.Allow
 }
 
 // Sender sends webhooks.
 type Sender struct {
 	opt    Options
-	client *http.Client
+	client *outbound.Client
 }
 
 // timeout bounds a try.
@@ -60,17 +58,10 @@ func New(opt Options) (*Sender, error) {
 		return nil, errors.New("webhooks need a secret, runs and a report")
 	}
 	h := &Sender{opt: opt}
-	// The address is looked at when the connection is made, not when the name is resolved: a name can stand for
-	// something else a moment later.
-	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
-		return h.mayReach(address)
-	}}
-	h.client = &http.Client{
-		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, Proxy: nil, MaxResponseHeaderBytes: 64 << 10},
-		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // somewhere else is somewhere that nobody asked for
-		},
-	}
+	h.client = outbound.New(outbound.Options{
+		Allow: opt.Allow, Setting: "webhooks.allow", Timeout: timeout, Single: true,
+		MaxRedirects: -1, // somewhere else is somewhere that nobody asked for
+	})
 	return h, nil
 }
 
@@ -92,20 +83,6 @@ func (h *Sender) Deliver(ctx context.Context, f run.FollowUp) error {
 		return err
 	}
 	return h.send(ctx, r, f.Key)
-}
-
-var shared = netip.MustParsePrefix("100.64.0.0/10") // addresses of carriers, and of some clouds' own services
-
-func (h *Sender) mayReach(address string) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("webhook address %s: %w", address, err)
-	}
-	ip := at.Addr().Unmap()
-	if !h.opt.AllowPrivate && (!ip.IsGlobalUnicast() || ip.IsPrivate() || shared.Contains(ip)) {
-		return fmt.Errorf("webhook address %s is not a public one", ip)
-	}
-	return nil
 }
 
 func (h *Sender) send(ctx context.Context, r run.Run, id string) error {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tributary-ai/tributary/internal/run"
@@ -53,9 +54,34 @@ func damagedRun(id string) error {
 	return damaged(errSum, restore+", or delete the run", "run %q", id)
 }
 
+// encodeRequest writes a request as JSON. The input may have megabytes, and was checked where it came in: it is put in as it is
+// and copied once.
+func encodeRequest(r run.Request) (string, error) {
+	const large = 4 << 10
+	input := r.Input
+	if len(input) > large {
+		r.Input = nil
+	}
+	rest, err := json.Marshal(r)
+	if err != nil || len(input) <= large {
+		return string(rest), err
+	}
+	if !json.Valid(input) {
+		return "", errors.New("the input of a run is not JSON")
+	}
+	var b strings.Builder
+	const name = `,"input":`
+	b.Grow(len(rest) + len(name) + len(input))
+	b.Write(rest[:len(rest)-1]) // there is a member before, the assistant
+	b.WriteString(name)
+	b.Write(input)
+	b.WriteByte('}')
+	return b.String(), nil
+}
+
 // CreateRun inserts a run, applying the multitask strategy, in one transaction.
 func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c run.Created, err error) {
-	request, err := json.Marshal(r.Request)
+	request, err := encodeRequest(r.Request)
 	if err != nil {
 		return c, err
 	}
@@ -89,7 +115,7 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 		} else {
 			nr.Epoch = r.Queued.Epoch
 		}
-		err = tx.exec(ctx, insertRun, nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), string(request), micros(r.At), micros(r.At),
+		err = tx.exec(ctx, insertRun, nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), request, micros(r.At), micros(r.At),
 			micros(nr.StartedAt), 0, micros(notBefore), nr.Attempt, nil, nil, nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
 		if err != nil {
 			return err

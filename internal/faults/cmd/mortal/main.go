@@ -21,6 +21,7 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/internal/faults"
+	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
@@ -60,8 +61,12 @@ func serve() error {
 		return err
 	}
 	parts := rt.Parts()
+	here, err := outbound.ParseAllow([]string{"127.0.0.0/8", "::1"})
+	if err != nil {
+		return errors.Join(err, rt.Close(ctx))
+	}
 	hooks, err := webhook.New(webhook.Options{
-		Secret: []byte(faults.WebhookSecret), Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs), AllowPrivate: true,
+		Secret: []byte(faults.WebhookSecret), Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs), Allow: here,
 	})
 	if err != nil {
 		return errors.Join(err, rt.Close(ctx))
