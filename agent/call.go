@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -29,6 +30,13 @@ type CallOptions struct {
 	Taken func(callID string) bool
 	// Replaces names a voided turn that the call stands in for, from before a crash.
 	Replaces string
+	// Thread is the conversation of which the request's messages are a view, if they are one: what was left out and what
+	// was added is put on record.
+	Thread []item.Message
+	// Accept, where set, looks at a complete answer; see [ModelCall].
+	Accept func(item.Message) error
+	// Log is where a panic of the model's program is written; nil: nowhere.
+	Log *slog.Logger
 	// Quiet keeps to itself what an earlier call of the same agent has already warned of.
 	Quiet bool
 }
@@ -143,7 +151,11 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 	if err != nil {
 		return item.Message{}, err
 	}
-	finish, err := c.stream(ctx, w, m, info, req)
+	rec := &record{call: c, turn: w.ID(), req: req, done: !c.scope.Records()}
+	if !rec.done {
+		req.Sent = func(body []byte) { rec.sent(ctx, body) }
+	}
+	finish, err := c.stream(ctx, w, rec, m, info, req)
 	if err == nil {
 		// What is complete is kept, even if somebody cancels at this moment.
 		ctx := context.WithoutCancel(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -16,12 +15,14 @@ import (
 )
 
 // stream reads an answer and writes it down. Its error is the model's, unless it is a *writeError or ctx has ended.
-func (c *call) stream(ctx context.Context, w *turn.Writer, m model.Model, info model.Info, req model.Request) (fin model.Finish, err error) {
+func (c *call) stream(ctx context.Context, w *turn.Writer, rec *record, m model.Model, info model.Info, req model.Request) (fin model.Finish, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer func() {
 		if v := recover(); v != nil {
-			slog.ErrorContext(ctx, "model panicked", "provider", info.Provider, "model", info.Model, "panic", v, "stack", string(debug.Stack()))
+			if c.opts.Log != nil {
+				c.opts.Log.ErrorContext(ctx, "model panicked", "provider", info.Provider, "model", info.Model, "panic", v, "stack", string(debug.Stack()))
+			}
 			err = &model.Error{Class: model.Broken, Provider: info.Provider, Message: fmt.Sprintf("the program that talks to it broke: %v", v)}
 		}
 	}()
@@ -32,6 +33,9 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, m model.Model, info m
 	meter := c.policy.Limits.Meter()
 	for part, err := range m.Stream(ctx, req) {
 		watch.stop()
+		if unrecorded := rec.answered(ctx); unrecorded != nil {
+			return fin, &writeError{unrecorded}
+		}
 		if err != nil {
 			if late := (*silenceError)(nil); errors.As(context.Cause(ctx), &late) {
 				err = &model.Error{Class: model.Timeout, Provider: info.Provider, Message: late.Error(), Err: err}

@@ -93,9 +93,8 @@ func (w *world) attempt(ctx context.Context, g *graph.Graph, input any) (graph.R
 		}
 	}
 	res, err := g.Run(ctx, graph.Execution{
-		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before},
-		Continue:       slices.ContainsFunc(before, func(e event.Envelope) bool { _, ok := e.Event.(event.CheckpointSaved); return ok && e.NS == "" }),
-		RecursionLimit: 100,
+		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true,
+		Continue: slices.ContainsFunc(before, func(e event.Envelope) bool { _, ok := e.Event.(event.CheckpointSaved); return ok && e.NS == "" }),
 	})
 	if w.isDead() {
 		return res, errDead
@@ -188,6 +187,17 @@ func (r recall) ToolResults() iter.Seq[item.ToolResult] {
 			}
 		}
 	}
+}
+
+func (r recall) ToolUpdate(callID string) json.RawMessage {
+	for _, env := range r.events {
+		if e, ok := env.Event.(event.ItemEnded); ok {
+			if res, ok := e.Item.(item.ToolResult); ok && res.CallID == callID {
+				return e.Update
+			}
+		}
+	}
+	return nil
 }
 
 func (r recall) TaskUsage(task string) item.Usage {

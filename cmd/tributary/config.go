@@ -38,6 +38,10 @@ type Config struct {
 	System string `yaml:"system"`
 	// MaxRuns is how many runs execute at once.
 	MaxRuns int `yaml:"max_runs"`
+	// MaxSteps is how often the built-in agent calls its model to answer one message; 0 for its default.
+	MaxSteps int `yaml:"max_steps"`
+	// OmitRequests says that what models are shown is not kept.
+	OmitRequests bool `yaml:"omit_requests"`
 	// RunTimeout ends runs that take longer; "0s" for never.
 	RunTimeout time.Duration `yaml:"run_timeout"`
 	// Drain is how long a shutdown waits for runs before it hands them over to the next start.
@@ -78,7 +82,7 @@ func loadConfig(path, data string) (Config, error) {
 	if c.Durability != "process" && c.Durability != "disk" {
 		return c, fmt.Errorf("configuration: durability must be process or disk, not %q", c.Durability)
 	}
-	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
+	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "max_steps": int64(c.MaxSteps), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
 		if n < 0 {
 			return c, fmt.Errorf("configuration: %s must not be negative", name)
 		}
@@ -189,6 +193,7 @@ func dataHome() (string, error) {
 func (c Config) options() tributary.Options {
 	return tributary.Options{
 		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, Timeout: c.RunTimeout,
+		MaxSteps: c.MaxSteps, OmitRequests: c.OmitRequests,
 		Retry: c.net(), Answers: c.Answers,
 	}
 }

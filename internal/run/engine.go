@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,10 @@ type Options struct {
 	Check func(ctx context.Context, who Identity, req Request) error
 	// Memory is the long-term memory of an identity; nil for none.
 	Memory func(who Identity) graph.Store
+	// Folder opens the folder of a thread; nil for none.
+	Folder func(who Identity, thread string) (*os.Root, error)
+	// Requests says that what models are shown is put on record.
+	Requests bool
 	// Ended is called after a run has ended and can no longer be delayed by it; nil for nothing.
 	Ended func(r Run)
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
 // Key is a secret that prints as ***.
@@ -136,10 +137,16 @@ func New(o Options) (*Model, error) {
 	}
 	return &Model{
 		opts:     o,
-		client:   sdk.NewClient(append(req, o.Request...)...),
+		client:   sdk.NewClient(append(append(req, o.Request...), option.WithMiddleware(tell))...),
 		fault:    fault,
 		thinking: cmp.Or(o.Thinking, thinkingOf(o.Model)),
 	}, nil
+}
+
+// tell is the last thing that happens to a request before it goes out.
+func tell(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	request.Tell(req)
+	return next(req)
 }
 
 // Describe says which model this is.
@@ -161,7 +168,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
 		defer watch.Stop()
 		var resp *http.Response
-		if err := m.client.Post(ctx, "v1/messages", body, &resp); err != nil {
+		if err := m.client.Post(request.Telling(ctx, req.Sent), "v1/messages", body, &resp); err != nil {
 			yield(nil, m.callError(ctx, err))
 			return
 		}

@@ -158,6 +158,9 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
 		defer watch.Stop()
 		fault := m.fault
+		if req.Sent != nil {
+			req.Sent(body)
+		}
 		resp, err := m.call(ctx, body, &fault)
 		if err != nil {
 			yield(nil, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/request"
 	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
@@ -81,6 +82,12 @@ func (c caller) open(ctx context.Context, post func(context.Context, ...option.R
 
 // maxErrorBody is as much of an error's body as is read.
 const maxErrorBody = 1 << 20
+
+// tell is the last thing that happens to a request before it goes out.
+func tell(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	request.Tell(req)
+	return next(req)
+}
 
 // read finds out how the answer is framed and reads it to its end.
 func (c caller) read(ctx context.Context, resp *http.Response, watch *eventstream.Watch, dec answer.Decoder, emit func(model.Part) bool) error {

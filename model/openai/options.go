@@ -166,7 +166,7 @@ func (o Options) requestOptions() []option.RequestOption {
 	for _, k := range slices.Sorted(maps.Keys(o.Headers)) {
 		opts = append(opts, option.WithHeader(k, o.Headers[k]))
 	}
-	return append(opts, o.Request...)
+	return append(append(opts, o.Request...), option.WithMiddleware(tell))
 }
 
 func (o Options) timeouts() (first, idle time.Duration) {

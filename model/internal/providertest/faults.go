@@ -1,8 +1,10 @@
 package providertest
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 )
 
@@ -148,6 +151,31 @@ func (s Subject) Faults(t *testing.T) {
 	t.Run("breaking out", s.breakingOut)
 	t.Run("the key", s.key)
 	t.Run("led elsewhere", s.Redirected)
+	t.Run("what is sent is told", s.told)
+}
+
+// told: what a provider gets is what model.Request.Sent was told, to the byte, and before it gets it.
+func (s Subject) told(t *testing.T) {
+	var told, got []byte
+	var early bool
+	srv := Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		early = told != nil
+		got, _ = io.ReadAll(r.Body)
+		http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
+	})
+	req := model.Request{
+		System: "Be brief.", Messages: []item.Message{item.UserText("u", "Grüße & <tags>")},
+		Tools: []model.Tool{{Name: "look", Description: "Looks.", Schema: json.RawMessage(`{"type":"object","properties":{"s":{"type":"string"}}}`)}},
+		Sent:  func(body []byte) { told = bytes.Clone(body) },
+	}
+	for _, err := range s.at(t, srv).Stream(t.Context(), req) {
+		if err == nil {
+			t.Fatal("a part came with status 400")
+		}
+	}
+	if !early || len(got) == 0 || !bytes.Equal(told, got) {
+		t.Errorf("told %q (before it was sent: %v), sent %q", told, early, got)
+	}
 }
 
 func (s Subject) refused(t *testing.T) {
