@@ -69,6 +69,7 @@ const (
 	FinishLength    Finish = "length"
 	FinishFilter    Finish = "content_filter"
 	FinishRefusal   Finish = "refusal"
+	FinishPause     Finish = "pause" // the provider wants the answer back to go on with it
 	FinishOther     Finish = "other"
 )
 
