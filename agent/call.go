@@ -198,7 +198,7 @@ func (c *call) explain(ctx context.Context, info model.Info, msg item.Message, f
 		code, why = "model_refused", " refused to answer"
 	case item.FinishOther:
 		code, why = "model_stopped", " stopped before its answer was complete"
-	case item.FinishStop, item.FinishToolCalls, item.FinishLength:
+	case item.FinishStop, item.FinishToolCalls, item.FinishLength, item.FinishPause:
 		return nil
 	}
 	if code == "" || fin.Raw == "" {

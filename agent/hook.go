@@ -64,11 +64,11 @@ func (a *loop) toModel(i int) graph.BranchFunc {
 
 // toTools leads to the tools that the answer calls, or to the end, by way of the hooks after the model that are due.
 func (a *loop) toTools(i int) graph.BranchFunc {
-	return func(_ context.Context, s *graph.Scope) ([]graph.Target, error) {
+	return func(ctx context.Context, s *graph.Scope) ([]graph.Target, error) {
 		if node, ok := firstDue(a.after[i:], a.step, s); ok {
 			return graph.To(node), nil
 		}
-		return a.orders(s)
+		return a.orders(ctx, s)
 	}
 }
 
@@ -93,10 +93,14 @@ type order struct {
 	Newest *item.ToolResult `json:"newest,omitempty"`
 }
 
-// orders sends every call of the answer to the tools.
-func (a *loop) orders(s *graph.Scope) ([]graph.Target, error) {
+// orders sends every call of the answer to the tools. An answer that the provider paused goes back to it, so that it goes on.
+func (a *loop) orders(ctx context.Context, s *graph.Scope) ([]graph.Target, error) {
 	msgs := a.messages.Get(s)
-	if len(msgs) == 0 || len(msgs[len(msgs)-1].ToolCalls) == 0 {
+	switch {
+	case len(msgs) > 0 && len(msgs[len(msgs)-1].ToolCalls) > 0:
+	case len(msgs) > 0 && msgs[len(msgs)-1].Finish == item.FinishPause:
+		return a.toModel(0)(ctx, s)
+	default:
 		return graph.To(graph.End), nil
 	}
 	o := order{Newest: trees.Get(s).newest()}

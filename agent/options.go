@@ -171,6 +171,8 @@ func (a *loop) compose() error {
 // graph puts the nodes together:
 //
 //	start → before hooks → agent → after hooks → tools → before hooks …
+//
+// An answer that the provider paused leads back to the agent without tools.
 func (a *loop) graph() (*graph.Graph, error) {
 	fields := []graph.AnyField{a.messages}
 	for _, m := range a.chain {
@@ -187,13 +189,14 @@ func (a *loop) graph() (*graph.Graph, error) {
 		entry = a.before[0].node
 		g.Branch(graph.Start, a.toModel(0), append(nodesOf(a.before), NodeModel)...)
 	}
+	back := append(nodesOf(a.before), NodeModel) // for an answer that the provider paused
 	for i, h := range a.before {
 		g.Node(h.node, a.visit(h, a.toModel(i+1))).Ends(h.node, append(nodesOf(a.before[i+1:]), NodeModel, graph.End)...)
 	}
 	for i, h := range a.after {
-		g.Node(h.node, a.visit(h, a.toTools(i+1))).Ends(h.node, append(nodesOf(a.after[i+1:]), NodeTools, NodeModel, graph.End)...)
+		g.Node(h.node, a.visit(h, a.toTools(i+1))).Ends(h.node, slices.Concat(nodesOf(a.after[i+1:]), []string{NodeTools, graph.End}, back)...)
 	}
-	g.Branch(NodeModel, a.toTools(0), append(nodesOf(a.after), NodeTools, graph.End)...).
+	g.Branch(NodeModel, a.toTools(0), slices.Concat(nodesOf(a.after), []string{NodeTools, graph.End}, back)...).
 		Edge(NodeTools, entry)
 	return g, g.Compile()
 }

@@ -124,7 +124,7 @@ func Usage(t *rapid.T) item.Usage {
 
 func finish(t *rapid.T) item.Finish {
 	all := []item.Finish{
-		"", item.FinishStop, item.FinishToolCalls, item.FinishLength, item.FinishFilter, item.FinishRefusal, item.FinishOther,
+		"", item.FinishStop, item.FinishToolCalls, item.FinishLength, item.FinishFilter, item.FinishRefusal, item.FinishPause, item.FinishOther,
 	}
 	return rapid.SampledFrom(all).Draw(t, "finish")
 }

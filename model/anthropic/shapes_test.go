@@ -52,7 +52,7 @@ func TestShapes(t *testing.T) {
 				Notes: []model.Annotation{{Annotation: item.Annotation{Type: item.URLCitation, End: 6, URL: "https://p", Title: "P", Quote: "3,20 m"}}}}, ""},
 		"paused in the middle of its own tools": {
 			[]string{start, began("0", `{"type":"text","text":"Ich suche."}`), ended("0"), began("1", `{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{"code":"1"}}`), ended("1"), done("pause_turn", ""), stop},
-			providertest.Answer{Texts: []string{"Ich suche."}, Kept: []string{"server_tool_use"}, Usage: usage, Finish: finish(item.FinishOther, "pause_turn")}, ""},
+			providertest.Answer{Texts: []string{"Ich suche."}, Kept: []string{"server_tool_use"}, Usage: usage, Finish: finish(item.FinishPause, "pause_turn")}, ""},
 		"refused, with a reason": {
 			[]string{start, `{"type":"ping"}`, done("refusal", `,"stop_details":{"type":"refusal","category":"cyber","explanation":"Nicht erlaubt."}`), stop},
 			providertest.Answer{Usage: usage, Finish: &model.Finish{Reason: item.FinishRefusal, Raw: "refusal", Model: "claude-x", Message: "Nicht erlaubt."}}, ""},

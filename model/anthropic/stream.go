@@ -344,8 +344,10 @@ func finish(stop string) item.Finish {
 		return item.FinishLength
 	case "refusal":
 		return item.FinishRefusal
+	case "pause_turn":
+		return item.FinishPause
 	case "content_filter", "sensitive": // of servers that only speak like Anthropic
 		return item.FinishFilter
 	}
-	return item.FinishOther // pause_turn, and what is not known yet
+	return item.FinishOther // what is not known yet
 }

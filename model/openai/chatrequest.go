@@ -122,7 +122,7 @@ func (m *ChatModel) format(p *openai.ChatCompletionNewParams, req model.Request)
 
 func (m *ChatModel) tools(p *openai.ChatCompletionNewParams, req model.Request) error {
 	for _, t := range req.Tools {
-		schema, err := schemaObject(t.Schema)
+		schema, err := toolSchema(t.Schema)
 		if err != nil {
 			return m.fault.BadRequest("the schema of tool " + t.Name + " is not a JSON object")
 		}

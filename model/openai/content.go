@@ -42,11 +42,30 @@ func mention(b item.Block) string {
 	return "[" + strings.Join(strings.Fields(what+" "+b.Name+" "+where), " ") + ", not shown]"
 }
 
-// schemaObject decodes a JSON schema; the empty one of a tool takes no arguments.
-func schemaObject(raw json.RawMessage) (map[string]any, error) {
-	if isNull(raw) {
-		return map[string]any{"type": "object", "properties": map[string]any{}}, nil
+// toolSchema is the schema of a tool's arguments, as an object that names its properties though there be none: one
+// that does not is refused.
+func toolSchema(raw json.RawMessage) (map[string]any, error) {
+	m := map[string]any{}
+	if !isNull(raw) {
+		var err error
+		if m, err = schemaObject(raw); err != nil {
+			return nil, err
+		}
 	}
+	if m == nil { // null, with space around it
+		m = map[string]any{}
+	}
+	if m["type"] == nil {
+		m["type"] = "object"
+	}
+	if m["type"] == "object" && m["properties"] == nil {
+		m["properties"] = map[string]any{}
+	}
+	return m, nil
+}
+
+// schemaObject decodes a JSON schema.
+func schemaObject(raw json.RawMessage) (map[string]any, error) {
 	var m map[string]any
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, err

@@ -243,3 +243,30 @@ func TestStrictSchemas(t *testing.T) {
 		}
 	}
 }
+
+// OpenAI answers 400 to an object that does not say which properties it has.
+func TestAToolWithoutArgumentsSaysSo(t *testing.T) {
+	wires(t, func(t *testing.T, responses bool) {
+		for _, schema := range []string{``, ` null `, `{}`, `{"type":"object"}`, `{"type":"object","additionalProperties":false}`, `{"type":"object","properties":null}`} {
+			_, body := sent(t, responses, Options{Model: "m", BaseURL: "/v1"}, model.Request{Messages: hello.Messages, Tools: []model.Tool{{Name: "now", Schema: json.RawMessage(schema)}}})
+			var req struct {
+				Tools []struct {
+					Parameters object
+					Function   struct{ Parameters object }
+				}
+			}
+			if err := json.Unmarshal([]byte(body), &req); err != nil || len(req.Tools) != 1 {
+				t.Fatalf("%v in %s", err, body)
+			}
+			got := req.Tools[0].Parameters
+			if !responses {
+				got = req.Tools[0].Function.Parameters
+			}
+			if props, ok := got["properties"].(map[string]any); got["type"] != "object" || !ok || len(props) != 0 {
+				t.Errorf("schema %q is sent as %v", schema, got)
+			}
+		}
+	})
+}
+
+type object = map[string]any

@@ -88,7 +88,7 @@ func (m *ResponsesModel) format(p *responses.ResponseNewParams, req model.Reques
 
 func (m *ResponsesModel) tools(p *responses.ResponseNewParams, req model.Request) error {
 	for _, t := range req.Tools {
-		schema, err := schemaObject(t.Schema)
+		schema, err := toolSchema(t.Schema)
 		if err != nil {
 			return m.fault.BadRequest("the schema of tool " + t.Name + " is not a JSON object")
 		}
