@@ -83,10 +83,11 @@ type Builder func(ctx context.Context, c Config) (*graph.Graph, error)
 
 // Config is what a [Builder] may depend on.
 type Config struct {
-	Owner        string
-	Thread       string
-	Run          string
-	Configurable json.RawMessage // an object, or empty
+	Owner  string
+	Thread string
+	Run    string
+	// Configurable and Context are objects, or empty. What one of them says and the other does not is in both.
+	Configurable json.RawMessage
 	// Inherited are the keys of Configurable that come from the assistant and not from the request.
 	Inherited []string
 	Context   json.RawMessage
@@ -202,15 +203,10 @@ func (r *Runtime) build(ctx context.Context, rn run.Run) (*graph.Graph, error) {
 	if !ok {
 		return nil, fmt.Errorf("graph %q: %w", rn.Request.Graph, run.ErrNotFound)
 	}
-	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Context: rn.Request.Context, Inherited: rn.Request.Inherited}
-	if len(rn.Request.Config) > 0 {
-		var w struct {
-			Configurable json.RawMessage `json:"configurable"`
-		}
-		if err := json.Unmarshal(rn.Request.Config, &w); err != nil {
-			return nil, run.Invalidf("config", "%v", err)
-		}
-		c.Configurable = w.Configurable
+	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Inherited: rn.Request.Inherited}
+	var err error
+	if c.Configurable, c.Context, err = rn.Request.Settings(); err != nil {
+		return nil, err
 	}
 	return b(ctx, c)
 }

@@ -120,3 +120,21 @@ func unmarshalObject(raw json.RawMessage, m *map[string]json.RawMessage) error {
 	}
 	return json.Unmarshal(raw, m)
 }
+
+// Settings are what a graph is built from: its configurable values and its context. LangGraph's clients of today write into the
+// context what those of yesterday wrote into config.configurable, so either tells what the other does not.
+func (r *Request) Settings() (configurable, context json.RawMessage, err error) {
+	var c struct {
+		Configurable json.RawMessage `json:"configurable"`
+	}
+	if len(r.Config) > 0 {
+		if err := json.Unmarshal(r.Config, &c); err != nil {
+			return nil, nil, Invalidf("config", "%v", err)
+		}
+	}
+	if configurable, err = under(r.Context, c.Configurable, "config.configurable"); err != nil {
+		return nil, nil, err
+	}
+	context, err = under(c.Configurable, r.Context, "context")
+	return configurable, context, err
+}

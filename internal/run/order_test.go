@@ -163,3 +163,18 @@ func TestOfTwoAnswersToOneQuestionOneCounts(t *testing.T) {
 		t.Errorf("%d answers counted, want 1", counted.Load())
 	}
 }
+
+func TestContextAndConfigurableAreReadAlike(t *testing.T) {
+	for _, c := range []struct{ config, context, configurable, seen string }{
+		{``, ``, ``, ``},
+		{`{"configurable":{"a":1}}`, ``, `{"a":1}`, `{"a":1}`},
+		{``, `{"a":1}`, `{"a":1}`, `{"a":1}`},
+		{`{"configurable":{"a":1,"b":1}}`, `{"b":2,"c":2}`, `{"a":1,"b":1,"c":2}`, `{"a":1,"b":2,"c":2}`},
+	} {
+		r := run.Request{Config: json.RawMessage(c.config), Context: json.RawMessage(c.context)}
+		configurable, seen, err := r.Settings()
+		if err != nil || string(configurable) != c.configurable || string(seen) != c.seen {
+			t.Errorf("%s beside %s: got %s and %s (%v), want %s and %s", c.config, c.context, configurable, seen, err, c.configurable, c.seen)
+		}
+	}
+}
