@@ -48,9 +48,17 @@ type Options struct {
 	Fallbacks []model.Model
 	// Retry says what is done about models that fail.
 	Retry Retry
+	// Answers bounds what one answer of a model may hold. Its WireBytes and EventBytes are for those who make models.
+	Answers model.Limits
 	// Tools and System are given to the built-in agent.
 	Tools  []tool.Tool
 	System string
+
+	// MaxSteps is how often the built-in agent calls its model to answer one message of the user; zero means
+	// agent.DefaultMaxSteps. A run may say otherwise with max_steps in its configurable values.
+	MaxSteps int
+	// OmitRequests says that what models are shown is not kept. It is kept otherwise, to the byte, with its thread.
+	OmitRequests bool
 
 	// Graphs are further graphs by name; one named "agent" replaces the built-in.
 	Graphs map[string]Builder
@@ -64,8 +72,8 @@ type Options struct {
 	MaxAttempts int
 	// Timeout ends runs that take longer and have no time-out of their own; 0 means 6 h, negative never.
 	Timeout time.Duration
-	// MaxSteps is how many steps the graph of a run may take that has no limit of its own; 0 means 1000.
-	MaxSteps int
+	// RecursionLimit is how many steps the graph of a run may take where neither of them has a limit of its own; 0 means 1000.
+	RecursionLimit int
 
 	Log *slog.Logger
 }
@@ -152,7 +160,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Check: r.check, Memory: r.memory,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
-		Timeout: r.opt.Timeout, MaxSteps: r.opt.MaxSteps, Log: r.log, FollowUps: run.Webhook,
+		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: run.Webhook,
 	})
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"time"
 
@@ -20,82 +19,105 @@ func (a *loop) act(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 	if err != nil {
 		return graph.Command{}, err
 	}
-	x := &execution{loop: a, scope: s, tree: a.Shared.of(s), call: o.Call}
-	x.tree.restore(o.Newest)
-	res, err := x.outcome(ctx, o.Refuse)
+	offer, err := a.tools(ctx, s)
 	if err != nil {
-		if s.NS() == "" {
-			a.Shared.release(s) // the run goes no further
-		}
 		return graph.Command{}, err
 	}
-	return graph.Update(a.messages.Add(messageOf(res))), nil
+	x := &execution{loop: a, tools: offer.set, scope: s, tree: trees.Get(s), call: o.Call}
+	x.tree.restore(o.Newest)
+	out, err := x.outcome(ctx)
+	if err != nil {
+		return graph.Command{}, err
+	}
+	return graph.Update(append([]graph.Write{a.messages.Add(messageOf(out.Result))}, out.Writes...)...), nil
 }
 
 // execution is one tool call while it is made.
 type execution struct {
 	*loop
+	tools *tool.Set
 	scope *graph.Scope
 	tree  *tree
-	call  item.ToolCall
+	call  item.ToolCall // as the model wrote it
 	// begun says that the call had been begun when a crash ended the process.
 	begun bool
 	// child says that a sub-agent was begun: its own items are what people see, and its references have numbers.
 	child bool
+	// ran says that the tool was called.
+	ran bool
 }
 
 const outcomeUnknown = "The outcome of this call is unknown: the program was stopped while it ran, and calling it again might repeat its effects. " +
 	"Find out what happened before you call it again."
 
-// outcome returns the result of the call, from memory or by making it.
-func (x *execution) outcome(ctx context.Context, refuse string) (item.ToolResult, error) {
-	res, started, ended := x.scope.Recall().ToolResult(x.call.CallID)
+// outcome returns what comes of the call, from memory or by making it.
+func (x *execution) outcome(ctx context.Context) (Outcome, error) {
+	recall := x.scope.Recall()
+	res, started, ended := recall.ToolResult(x.call.CallID)
 	if ended {
-		return res, nil
+		writes, err := x.scope.Writes(recall.ToolUpdate(x.call.CallID))
+		return Outcome{res, writes}, err
 	}
 	x.begun = started
-	t, known := x.Tools.Lookup(x.call.Name)
-	if started && known && !t.Spec().Repeatable {
-		return x.close(ctx, failedResult(x.call, outcomeUnknown), item.Incomplete)
+	t, known := x.tools.Lookup(x.call.Name)
+	spec := tool.Spec{Name: x.call.Name}
+	if known {
+		spec = t.Spec()
 	}
-	if !started {
-		// From here on, whoever takes the run over knows that the tool may have run.
-		begin := event.ItemStarted{Item: resultID(x.call), Type: item.TypeToolResult, CallID: x.call.CallID, Name: x.call.Name}
-		if err := x.scope.Promise(ctx, begin); err != nil {
-			return item.ToolResult{}, err
-		}
-	} else if err := x.scope.Promise(ctx); err != nil { // who lost the run must not begin the call again
-		return item.ToolResult{}, err
+	if started && known && !spec.Repeatable {
+		return x.close(ctx, Outcome{Result: failedResult(x.call, outcomeUnknown)}, item.Incomplete)
 	}
-	if refuse != "" {
-		return x.close(ctx, failedResult(x.call, refuse), item.Completed)
+	if err := x.intend(ctx, started); err != nil {
+		return Outcome{}, err
 	}
-	res, err := x.invoke(ctx, t)
+	leave, err := x.tree.enter(ctx, x.scope.NS(), spec.Exclusive)
 	if err != nil {
-		return item.ToolResult{}, err
+		return Outcome{}, err
 	}
-	if ctx.Err() != nil && (res.Error || x.child) {
-		return item.ToolResult{}, context.Cause(ctx) // it was stopped; that is no outcome
+	defer leave()
+	out, err := x.tool(ctx, &ToolCall{Step: x.step(x.scope.Base()), Call: x.call, Spec: spec, x: x})
+	if err != nil {
+		return Outcome{}, err
 	}
-	res.ID = resultID(x.call)
+	if ctx.Err() != nil && (out.Result.Error || x.child) {
+		return Outcome{}, context.Cause(ctx) // it was stopped; that is no outcome
+	}
+	res = out.Result
+	res.ID, res.CallID, res.Name = resultID(x.call), x.call.CallID, x.call.Name
 	if !x.child {
 		if reflect.DeepEqual(res.Blocks, res.Content) {
 			res.Blocks = nil // people see Content then; it need not be stored twice
 		}
 		res = x.tree.add(res)
 	}
-	return x.close(ctx, res, item.Completed)
+	out.Result = res
+	return x.close(ctx, out, item.Completed)
+}
+
+// intend puts the intention on record. From here on, whoever takes the run over knows that the tool may have run. A call
+// that had begun before asks the fence too: its worker may have lost the run since.
+func (x *execution) intend(ctx context.Context, started bool) error {
+	if started {
+		return x.scope.Promise(ctx)
+	}
+	return x.scope.Promise(ctx, event.ItemStarted{
+		Item: resultID(x.call), Type: item.TypeToolResult, CallID: x.call.CallID, Name: x.call.Name,
+	})
 }
 
 // close writes the outcome down, with the blocks that people see, all at once: a crash leaves no half of it.
-func (x *execution) close(ctx context.Context, res item.ToolResult, status item.Status) (item.ToolResult, error) {
+func (x *execution) close(ctx context.Context, out Outcome, status item.Status) (Outcome, error) {
 	var events []event.Event
 	if !x.child {
-		events = blocksOf(res)
+		events = blocksOf(out.Result)
+	}
+	update, err := graph.EncodeWrites(out.Writes)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("tool %q: %w", x.call.Name, err)
 	}
 	// The tool has done what it did, even if somebody cancels at this moment.
-	err := x.scope.Promise(context.WithoutCancel(ctx), append(events, event.ItemEnded{Item: res, Status: status})...)
-	return res, err
+	err = x.scope.Promise(context.WithoutCancel(ctx), append(events, event.ItemEnded{Item: out.Result, Status: status, Update: update})...)
+	return out, err
 }
 
 func blocksOf(res item.ToolResult) []event.Event {
@@ -110,54 +132,84 @@ func blocksOf(res item.ToolResult) []event.Event {
 	return events
 }
 
-// grace is how long a tool may take to notice that it was cancelled.
-const grace = 50 * time.Millisecond
+// briefly is how long a tool may take to notice that it was cancelled, unless it says that it needs longer.
+const briefly = 50 * time.Millisecond
+
+// invokeOnce is the tool call within all wraps.
+func invokeOnce(ctx context.Context, c *ToolCall) (Outcome, error) {
+	if c.x.ran {
+		return Outcome{}, errTwoCalls
+	}
+	c.x.ran = true
+	return c.x.invoke(ctx, c.Call)
+}
 
 // invoke calls the tool. Sub-agents are waited for, since they end when they are told to; of other tools nobody knows,
 // and a run must end all the same: one that does not heed its context is left behind.
-func (x *execution) invoke(ctx context.Context, t tool.Tool) (item.ToolResult, error) {
-	ctx = context.WithValue(ctx, executionKey{}, x)
+func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, error) {
 	c := x.scope.Config()
-	call := tool.Call{ID: x.call.CallID, Arguments: json.RawMessage(x.call.Arguments), Run: c.Run, Thread: c.Thread, Owner: c.Owner}
-	if _, sub := t.(*subTool); sub || t == nil {
-		return x.Tools.Invoke(ctx, x.call.Name, call)
+	call := tool.Call{ID: x.call.CallID, Arguments: json.RawMessage(made.Arguments), Run: c.Run, Thread: c.Thread, Owner: c.Owner, Log: x.Log}
+	t, _ := x.tools.Lookup(made.Name)
+	if sub, ok := t.(*subTool); ok {
+		ctx = context.WithValue(ctx, executionKey{}, x)
+		res, err := x.tools.Invoke(ctx, sub.sub.Name, call)
+		return Outcome{Result: res}, err
 	}
-	limited, cancel := x.limit(ctx)
+	if t == nil {
+		res, err := x.tools.Invoke(ctx, made.Name, call)
+		return Outcome{Result: res}, err
+	}
+	spec := t.Spec()
+	if x.begun && !spec.Repeatable { // not the tool that the model wanted, or that would have been found out before
+		return Outcome{Result: failedResult(x.call, outcomeUnknown)}, nil
+	}
+	limit := spec.Timeout
+	if limit <= 0 {
+		limit = x.ToolTimeout
+	}
+	limited, cancel := within(ctx, limit)
 	defer cancel()
-	p := &scope{scope: x.scope, ctx: ctx, call: x.call}
-	defer p.end()
-	call.Scope = p
+	sc := &scope{scope: x.scope, ctx: ctx, call: x.call, log: x.Log}
+	defer sc.end()
+	call.Scope = sc
 	type outcome struct {
 		res item.ToolResult
 		err error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		res, err := x.Tools.Invoke(limited, x.call.Name, call)
+		res, err := x.tools.Invoke(limited, made.Name, call)
 		done <- outcome{res, err}
 	}()
 	var o outcome
 	select {
 	case o = <-done:
 	case <-limited.Done():
-		timer := time.NewTimer(grace)
+		timer := time.NewTimer(max(spec.Grace, briefly))
 		defer timer.Stop()
 		select {
 		case o = <-done:
 		case <-timer.C:
-			slog.WarnContext(ctx, "a tool does not heed its context and is left behind", "tool", x.call.Name, "call", x.call.CallID, "run", c.Run)
+			x.Log.WarnContext(ctx, "a tool does not heed its context and is left behind", "tool", made.Name, "call", x.call.CallID, "run", c.Run)
 			o.res.Error = true
 		}
 	}
-	if o.err == nil && o.res.Error && limited.Err() != nil && ctx.Err() == nil {
-		return failedResult(x.call, fmt.Sprintf("The tool took longer than %v and was stopped. What it did until then is not known.", x.ToolTimeout)), nil
+	if o.err != nil {
+		return Outcome{}, o.err
 	}
-	return o.res, o.err
+	if o.res.Error && limited.Err() != nil && ctx.Err() == nil {
+		return Outcome{Result: failedResult(x.call, fmt.Sprintf("The tool took longer than %v and was stopped. What it did until then is not known.", limit))}, nil
+	}
+	out := Outcome{Result: o.res}
+	if !o.res.Error {
+		out.Writes = sc.end()
+	}
+	return out, nil
 }
 
-func (x *execution) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if x.ToolTimeout > 0 {
-		return context.WithTimeout(ctx, x.ToolTimeout)
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit > 0 {
+		return context.WithTimeout(ctx, limit)
 	}
 	return context.WithCancel(ctx)
 }

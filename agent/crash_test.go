@@ -160,7 +160,7 @@ func passage(texts ...string) item.ToolResult {
 	return r
 }
 
-// A recall that knows of results only, as the least that an engine must offer, is enough for the law of tools.
+// A recall that knows of results only is enough for the law of tools.
 func TestPlainRecallIsEnough(t *testing.T) {
 	paid := &effects{}
 	pay := tool.FuncOfCall("pay", "Pays.", func(_ context.Context, c tool.Call, _ text) (string, error) {
@@ -183,7 +183,7 @@ func TestPlainRecallIsEnough(t *testing.T) {
 			put(w, open.Task, event.TurnVoided{Turn: open.Turn, Cause: "crash"})
 		}
 		_, err := build(t, o).Run(t.Context(), graph.Execution{
-			Thread: "thread", Run: "run", Checkpoints: w.mem, Recorder: w, Recall: plainRecall{recall{f, before}},
+			Thread: "thread", Run: "run", Checkpoints: w.mem, Recorder: w, Recall: plainRecall{r: recall{f, before}},
 			Continue: true, Input: []byte(`{"messages":[{"id":"u1","type":"human","content":"go"}]}`),
 		})
 		if err != nil {
@@ -196,6 +196,9 @@ func TestPlainRecallIsEnough(t *testing.T) {
 	}
 }
 
-type plainRecall struct{ r recall }
+type plainRecall struct {
+	graph.NoRecall
+	r recall
+}
 
 func (p plainRecall) ToolResult(id string) (item.ToolResult, bool, bool) { return p.r.ToolResult(id) }

@@ -22,6 +22,16 @@
 //   - Call ids are unique within the run. A sub-agent's calls never have the provider's ids, because two of them
 //     running beside each other may be given the same.
 //
+// # Laws of middleware
+//
+//   - Its order is a list, and equal lists behave equally. What a list does is printed by [Order].
+//   - A changed request is a view. It never touches the thread; state is written by hooks and by the outcomes of tools.
+//   - A hook is a node: its update, question and crash are those of any node.
+//   - Wraps of a tool call run after its intention is on record and before its outcome is, so nothing that they do defeats
+//     the fence of a lost lease, runs a tool unrecorded, or runs it twice.
+//   - What a tool writes into the state is recorded with its result, and applied with it after a crash.
+//   - The answer that people were shown is the one that the thread keeps, whatever a wrap returns.
+//
 // # Laws of references
 //
 //   - All agents of a run draw from one pool (package cite). Results are numbered when they are recorded, and numbers

@@ -2,8 +2,9 @@ package agent
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -25,27 +26,33 @@ type Options struct {
 	Tools *tool.Set // nil: none
 	Subs  []Sub     // sub-agents, which the model calls like tools
 
+	// Middleware is what the agent does besides; the first of the list is the outermost. The agent's own, [Builtin],
+	// stand behind it.
+	Middleware []Middleware
+
 	// System is the system prompt. Where the agent has tools, a rule on how to cite follows it.
 	System   string
 	Thinking model.Thinking
 	Extra    map[string]json.RawMessage // see model.Request
 
-	// MaxSteps is how often the model is called to answer one message of the user; zero means 10. In the last
-	// call it may not use tools any more.
+	// MaxSteps is how often the model is called to answer one message of the user; zero means [DefaultMaxSteps]. In the
+	// last call it may not use tools any more.
 	MaxSteps int
-	// ToolTimeout bounds each tool call that is not a sub-agent's; zero means no limit.
+	// ToolTimeout bounds each call of a tool that has no limit of its own and is not a sub-agent's; zero means no limit.
 	ToolTimeout time.Duration
-	// Limits bound the sub-agents of the whole run; those of Subs' own Options do not count.
+	// Limits bound the whole run; those of Subs' own Options do not count.
 	Limits Limits
 
 	// Warnings are told when a run of the agent begins: a model that was replaced, a wish that was dropped.
 	Warnings []event.Warned
-	// Shared is given to agents that work together in one run, so that they number their references together.
-	// nil: the agent shares with its sub-agents only.
-	Shared *Shared
+	// Log is where the agent's author reads of panics and of tools that were left behind; nil: nowhere.
+	Log *slog.Logger
 }
 
-// Limits bound sub-agents.
+// DefaultMaxSteps is enough for work that takes an hour.
+const DefaultMaxSteps = 100
+
+// Limits bound what the agents of a run may do together.
 type Limits struct {
 	// Depth is how deep sub-agents may be nested; zero means 4.
 	Depth int
@@ -53,6 +60,9 @@ type Limits struct {
 	Count int
 	// Concurrent is how many one agent may have working at the same time; zero means 4. The others wait.
 	Concurrent int
+	// Turns is how often the agents of a run may call a model together; zero means no limit. An attempt after a crash
+	// counts anew.
+	Turns int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -67,18 +77,16 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// The names of the graph's nodes.
+// The names of the nodes that every agent's graph has. Hooks of middleware have nodes of their own.
 const (
-	nodeAgent = "agent"
-	nodeTools = "tools"
+	NodeModel = "agent" // calls the model
+	NodeTools = "tools" // makes one tool call; an execution for each
 )
 
-// New makes the graph of an agent. Its state has one field, "messages". The node "agent" calls the model; every
-// tool call of the answer is an execution of the node "tools", all at the same time; then it is the agent's turn again.
+// New makes the graph of an agent. Its state has the field "messages", and the fields of its middleware. The node "agent"
+// calls the model; every tool call of the answer is an execution of the node "tools", all at the same time; then it
+// is the agent's turn again.
 func New(o Options) (*graph.Graph, error) {
-	if o.Shared == nil {
-		o.Shared = &Shared{}
-	}
 	o.Limits = o.Limits.withDefaults()
 	return build(o, 0)
 }
@@ -87,7 +95,13 @@ func New(o Options) (*graph.Graph, error) {
 type loop struct {
 	Options
 	messages graph.Sequence[item.Message]
-	offered  []model.Tool
+	chain    []Middleware
+	offer    *offer // what all runs are offered; some have more, see tools
+	dynamic  bool   // some middleware has tools of its own
+
+	before, after []hook // in the order in which they run
+	model         ModelFunc
+	tool          ToolFunc
 }
 
 func build(o Options, depth int) (*graph.Graph, error) {
@@ -98,10 +112,13 @@ func build(o Options, depth int) (*graph.Graph, error) {
 		return nil, fmt.Errorf("agent %q: it needs a model", o.Name)
 	}
 	if o.MaxSteps <= 0 {
-		o.MaxSteps = 10
+		o.MaxSteps = DefaultMaxSteps
 	}
 	if o.Tools == nil {
 		o.Tools = &tool.Set{}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if len(o.Subs) > 0 && depth == o.Limits.Depth {
 		return nil, fmt.Errorf("agent %q: its sub-agents are nested more than %d deep", o.Name, depth)
@@ -115,41 +132,68 @@ func build(o Options, depth int) (*graph.Graph, error) {
 			return nil, fmt.Errorf("agent %q: %w", o.Name, err)
 		}
 	}
-	a := &loop{Options: o, messages: graph.Messages("messages")}
-	for _, spec := range o.Tools.Specs() {
-		a.offered = append(a.offered, model.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
+	a := &loop{Options: o, messages: graph.Messages("messages"), offer: offering(o.Tools)}
+	a.chain = append(slices.Clip(o.Middleware), Builtin(o)...)
+	if err := a.compose(); err != nil {
+		return nil, err
 	}
-	if len(a.offered) > 0 {
-		a.System = join(a.System, citing)
+	return a.graph()
+}
+
+// compose makes functions of the wraps and nodes of the hooks.
+func (a *loop) compose() error {
+	names := map[string]bool{}
+	a.model, a.tool = a.ask, invokeOnce
+	for _, m := range slices.Backward(a.chain) {
+		if m.Name == "" || names[m.Name] {
+			return fmt.Errorf("agent %q: middleware needs a name of its own, not %q", a.Name, m.Name)
+		}
+		names[m.Name] = true
+		a.dynamic = a.dynamic || m.Tools != nil
+		if m.Model != nil {
+			a.model = m.Model(a.model)
+		}
+		if m.Tool != nil {
+			a.tool = m.Tool(a.tool)
+		}
+		if m.After.Do != nil {
+			a.after = append(a.after, hook{m.Name + ".after", m.After})
+		}
 	}
-	g := graph.New(o.Name, a.messages).
-		Node(nodeAgent, a.think).
-		Node(nodeTools, a.act).
-		Edge(graph.Start, nodeAgent).
-		Branch(nodeAgent, a.next, nodeTools, graph.End).
-		Edge(nodeTools, nodeAgent)
+	for _, m := range a.chain {
+		if m.Before.Do != nil {
+			a.before = append(a.before, hook{m.Name + ".before", m.Before})
+		}
+	}
+	return nil
+}
+
+// graph puts the nodes together:
+//
+//	start → before hooks → agent → after hooks → tools → before hooks …
+func (a *loop) graph() (*graph.Graph, error) {
+	fields := []graph.AnyField{a.messages}
+	for _, m := range a.chain {
+		fields = append(fields, m.Fields...)
+	}
+	g := graph.New(a.Name, fields...).
+		Node(NodeModel, a.think).
+		Node(NodeTools, a.act).
+		Limit((2 + len(a.before) + len(a.after)) * (a.MaxSteps + 2))
+	entry := NodeModel
+	if len(a.before) == 0 {
+		g.Edge(graph.Start, NodeModel)
+	} else {
+		entry = a.before[0].node
+		g.Branch(graph.Start, a.toModel(0), append(nodesOf(a.before), NodeModel)...)
+	}
+	for i, h := range a.before {
+		g.Node(h.node, a.visit(h, a.toModel(i+1))).Ends(h.node, append(nodesOf(a.before[i+1:]), NodeModel, graph.End)...)
+	}
+	for i, h := range a.after {
+		g.Node(h.node, a.visit(h, a.toTools(i+1))).Ends(h.node, append(nodesOf(a.after[i+1:]), NodeTools, NodeModel, graph.End)...)
+	}
+	g.Branch(NodeModel, a.toTools(0), append(nodesOf(a.after), NodeTools, graph.End)...).
+		Edge(NodeTools, entry)
 	return g, g.Compile()
 }
-
-// citing tells the model what the tags around passages are for. It is said whether there are passages or not, so
-// that the beginning of all requests is the same and providers can cache it.
-const citing = `Some tool results contain passages between <referencable-item> and </referencable-item>, with an ID. ` +
-	`When a statement of yours rests on such a passage, write [^ID] directly after it, for example [^3]. ` +
-	`Cite only IDs that you were shown.`
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "\n\n" + b
-}
-
-// errSteps is the error of an agent that does not come to an end.
-func errSteps(name string, n int) error {
-	return &event.Error{
-		Code: "step_limit", Name: "StepLimitError",
-		Message: fmt.Sprintf("agent %q called its model %d times and still wants to use tools", name, n),
-	}
-}
-
-var errNoScope = errors.New("a sub-agent can only be called by an agent's graph")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -111,6 +112,9 @@ func (c *chance) agent(t testing.TB, name string, depth int, paid *effects) agen
 		Policy: agent.Policy{First: 5 * time.Second, Idle: 5 * time.Second, Tries: 1 + c.n(3)},
 		Limits: agent.Limits{Count: 1 + c.n(40), Concurrent: 1 + c.n(20)},
 	}
+	for i := range c.n(4) {
+		o.Middleware = append(o.Middleware, c.middleware(fmt.Sprint("random", i)))
+	}
 	names := []string{"rough", "search", "unheard-of"}
 	if depth > 0 {
 		for i := range 1 + c.n(2) {
@@ -130,7 +134,77 @@ func (c *chance) agent(t testing.TB, name string, depth int, paid *effects) agen
 	return o
 }
 
-// Whatever models and tools do, and whenever the run is cancelled or its process dies, the journal keeps every law, the run
+// middleware draws one that does something to a request, a call, the state or the way.
+func (c *chance) middleware(name string) agent.Middleware {
+	notes := graph.List[string](name + "_notes")
+	m := agent.Middleware{Name: name, Fields: []graph.AnyField{notes}}
+	note := func(_ context.Context, s *agent.Step) (graph.Command, error) {
+		cmd := graph.Update(notes.Add(fmt.Sprint(s.Number)))
+		switch c.n(12) {
+		case 0:
+			return graph.Command{}, errors.New("a hook's bug")
+		case 1:
+			return cmd.Go(graph.End), nil
+		}
+		return cmd, nil
+	}
+	sometimes := func(s *agent.Step) bool { return s.Number%2 == len(name)%2 }
+	switch c.n(7) {
+	case 0:
+		m.Before = agent.Hook{Due: sometimes, Do: note}
+	case 1:
+		m.After = agent.Hook{Do: note}
+	case 2:
+		m.Before, m.After = agent.Hook{Do: note}, agent.Hook{Due: sometimes, Do: note}
+	case 3:
+		m.Model = func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, call *agent.ModelCall) (item.Message, error) {
+				call.Request.Messages = append([]item.Message{item.UserText("", "reminder")}, call.Request.Messages...)
+				if c.n(5) == 0 {
+					return item.AssistantText("", "answered by a middleware"), nil
+				}
+				msg, err := next(ctx, call)
+				if c.n(8) == 0 {
+					return next(ctx, call)
+				}
+				return msg, err
+			}
+		}
+	case 4:
+		m.Tool = func(next agent.ToolFunc) agent.ToolFunc {
+			return func(ctx context.Context, call *agent.ToolCall) (agent.Outcome, error) {
+				if c.n(4) == 0 {
+					return call.Refuse("not now"), nil
+				}
+				out, err := next(ctx, call)
+				if c.n(8) == 0 {
+					return next(ctx, call)
+				}
+				out.Writes = append(out.Writes, notes.Add(call.Call.CallID))
+				return out, err
+			}
+		}
+	case 5:
+		m.Tool = func(next agent.ToolFunc) agent.ToolFunc {
+			return func(ctx context.Context, call *agent.ToolCall) (agent.Outcome, error) {
+				call.Call.Name, call.Call.Arguments = "rough", `{"s":"changed"}`
+				out, err := next(ctx, call)
+				out.Result.Content = append(out.Result.Content, item.Text("(checked)")...)
+				return out, err
+			}
+		}
+	case 6:
+		m.Tools = func(context.Context, *graph.Scope) ([]tool.Tool, error) {
+			if c.n(10) == 0 {
+				return nil, errors.New("no tools today")
+			}
+			return []tool.Tool{echo(name + "_tool")}, nil
+		}
+	}
+	return m
+}
+
+// Whatever models, tools and middleware do, and whenever the run is cancelled or its process dies, the journal keeps every law, the run
 // ends, no effect happens twice for one call, and every child's answer is what its parent was told.
 func TestRandomAgentsKeepTheLaws(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -19,23 +19,22 @@ type scope struct {
 	scope *graph.Scope
 	ctx   context.Context // of the call
 	call  item.ToolCall
+	log   *slog.Logger
 
-	mu      sync.Mutex
-	over    bool
-	updates []update
-}
-
-// update is what a call wants written into the state.
-type update struct {
-	field string
-	value any
+	mu     sync.Mutex
+	over   bool
+	writes []graph.Write
 }
 
 var _ tool.Scope = (*scope)(nil)
 
 func (s *scope) Ask(q tool.Question) (json.RawMessage, error) {
-	answer, err := graph.Ask[json.RawMessage](s.scope, q.Value, graph.Kind(event.Ask(q.Kind)), graph.Options(q.Options...))
+	answer, err := askPerson(s.scope, q)
 	return answer, tool.Abort(err) // the model has nothing to read until there is an answer
+}
+
+func askPerson(s *graph.Scope, q tool.Question) (json.RawMessage, error) {
+	return graph.Ask[json.RawMessage](s, q.Value, graph.Kind(event.Ask(q.Kind)), graph.Options(q.Options...))
 }
 
 func (s *scope) Progress(p tool.Progress) {
@@ -45,7 +44,7 @@ func (s *scope) Progress(p tool.Progress) {
 		tool.Progress
 	}{s.call.CallID, s.call.Name, p})
 	if err != nil {
-		slog.Warn("progress of a tool is not JSON", "tool", s.call.Name, "err", err)
+		s.log.Warn("progress of a tool is not JSON", "tool", s.call.Name, "err", err)
 		return
 	}
 	_ = s.tell(event.Custom{Name: "tool_progress", Data: whole})
@@ -68,12 +67,17 @@ func (s *scope) tell(e event.Event) error {
 	return s.scope.Emit(s.ctx, e)
 }
 
-func (s *scope) Update(field string, value any) {
+func (s *scope) Update(field string, value any) error {
+	w, known, err := s.scope.Write(field, value)
+	if err != nil || !known {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.over {
-		s.updates = append(s.updates, update{field, value})
+		s.writes = append(s.writes, w)
 	}
+	return nil
 }
 
 func (s *scope) Store() tool.Store {
@@ -87,9 +91,9 @@ func (s *scope) Folder() (*os.Root, error)          { return s.scope.Folder() }
 func (s *scope) Local(key any, make func() any) any { return s.scope.Local(key, make) }
 
 // end closes the scope and returns what is to be written.
-func (s *scope) end() []update {
+func (s *scope) end() []graph.Write {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	return s.updates
+	return s.writes
 }

@@ -1,78 +1,47 @@
 package agent
 
 import (
+	"context"
 	"fmt"
-	"iter"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/cite"
 	"github.com/tributary-ai/tributary/item"
 )
 
-// ResultsRecall is a [graph.Recall] that can list the tool results of earlier attempts, of sub-agents too, in the order
-// in which they were recorded. Without it the numbers of a sub-agent's results are known again only when that
-// sub-agent goes on.
-type ResultsRecall interface {
-	ToolResults() iter.Seq[item.ToolResult]
+// Citable says which numbers [^n] the agents and nodes of a run may cite, for [CallOptions].
+func Citable(s *graph.Scope) func(n int) bool { return trees.Get(s).pool.Has }
+
+// Refer numbers what can be cited in a result that a node got by itself, as the results of an agent's tools are numbered:
+// show the model the Content that it returns. The node writes the result into its state, so that a later run
+// knows the numbers again; see [Remember].
+func Refer(s *graph.Scope, res item.ToolResult) item.ToolResult { return trees.Get(s).add(res) }
+
+// Remember makes known what can be cited in a conversation, under the numbers that it has there. An agent does so with its
+// own messages; a node that cites calls it first.
+func Remember(s *graph.Scope, msgs []item.Message) { trees.Get(s).remember(s, msgs) }
+
+// Reference returns what people see of a numbered passage.
+func Reference(s *graph.Scope, n int) (blocks []item.Block, ok bool) {
+	g, ok := trees.Get(s).pool.Group(n)
+	return g.Blocks, ok
 }
 
-// Shared keeps what the agents of a run have in common while it executes in this process: the reference pool, and how many
-// sub-agents there are. It serves any number of runs. The zero value is ready.
-type Shared struct {
-	mu    sync.Mutex
-	trees map[string]*tree
-	order []string // runs, the oldest first
-}
-
-// mostTrees bounds what is kept of runs that stopped where no agent could notice, at a breakpoint for example. A run
-// whose tree is dropped while it executes makes a new one out of its conversation.
-const mostTrees = 1000
-
-// of returns what the agents of the scope's run share.
-func (h *Shared) of(s *graph.Scope) *tree {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	run := s.Config().Run
-	if t := h.trees[run]; t != nil {
-		return t
-	}
+// trees are what the agents of a run have in common.
+var trees = graph.NewLocal(func(s *graph.Scope) *tree {
 	t := &tree{}
-	if r, ok := s.Recall().(ResultsRecall); ok {
-		for res := range r.ToolResults() {
-			t.restore(&res)
-		}
+	for res := range s.Recall().ToolResults() {
+		t.restore(&res)
 	}
-	if h.trees == nil {
-		h.trees = map[string]*tree{}
-	}
-	if len(h.order) == mostTrees {
-		delete(h.trees, h.order[0])
-		h.order = h.order[1:]
-	}
-	h.trees[run] = t
-	h.order = append(h.order, run)
 	return t
-}
+})
 
-// release forgets a run.
-func (h *Shared) release(s *graph.Scope) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	run := s.Config().Run
-	if h.trees[run] == nil {
-		return
-	}
-	delete(h.trees, run)
-	for i, r := range h.order {
-		if r == run {
-			h.order = append(h.order[:i], h.order[i+1:]...)
-			return
-		}
-	}
-}
-
-// tree is what the agents of one run share.
+// tree is what the agents of one run share: the reference pool, and how much has been begun. It serves one attempt; after
+// a crash the next one makes it out of the conversation and the journal.
 type tree struct {
 	pool cite.Pool
 
@@ -80,7 +49,9 @@ type tree struct {
 	last       int        // the highest number in the pool
 	remembered map[string]bool
 	children   int
+	turns      int
 	slots      map[string]chan struct{}
+	gates      map[string]*semaphore.Weighted
 }
 
 // remember takes the references of a conversation into the pool, once for each graph.
@@ -150,4 +121,40 @@ func (t *tree) admit(l Limits, task string, begun bool) (slot chan struct{}, err
 		put(&t.slots, task, slot)
 	}
 	return slot, nil
+}
+
+// turn counts a model call of the run.
+func (t *tree) turn(l Limits) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.Turns > 0 && t.turns >= l.Turns {
+		return &event.Error{
+			Code: "turn_limit", Name: "TurnLimitError",
+			Message: fmt.Sprintf("the agents of this run have called their models %d times, which is the limit; raise Limits.Turns if it needs more", t.turns),
+		}
+	}
+	t.turns++
+	return nil
+}
+
+// everything is more than any number of calls side by side.
+const everything = 1 << 30
+
+// enter waits until a tool call may run beside the others of its agent: an exclusive one alone.
+func (t *tree) enter(ctx context.Context, ns string, exclusive bool) (leave func(), err error) {
+	t.mu.Lock()
+	gate := t.gates[ns]
+	if gate == nil {
+		gate = semaphore.NewWeighted(everything)
+		put(&t.gates, ns, gate)
+	}
+	t.mu.Unlock()
+	weight := int64(1)
+	if exclusive {
+		weight = everything
+	}
+	if err := gate.Acquire(ctx, weight); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	return func() { gate.Release(weight) }, nil
 }

@@ -14,13 +14,6 @@ import (
 	"github.com/tributary-ai/tributary/tool"
 )
 
-// TaskRecall is a [graph.Recall] that also remembers how sub-agents ended. Without it one that failed just before a crash
-// begins once more, although readers were told of its end.
-type TaskRecall interface {
-	// EndedTask returns how a sub-agent ended in an earlier attempt.
-	EndedTask(task string) (event.TaskEnded, bool)
-}
-
 // Sub is an agent that another one can call like a tool.
 type Sub struct {
 	Name        string // of the tool and the agent
@@ -45,7 +38,7 @@ type subTool struct {
 
 func newSubTool(sub Sub, parent Options, depth int) (*subTool, error) {
 	o := sub.Options
-	o.Name, o.Shared, o.Limits = sub.Name, parent.Shared, parent.Limits
+	o.Name, o.Limits = sub.Name, parent.Limits
 	if o.Model == nil {
 		o.Model, o.Fallbacks = parent.Model, parent.Fallbacks
 	}
@@ -54,6 +47,9 @@ func newSubTool(sub Sub, parent Options, depth int) (*subTool, error) {
 	}
 	if o.Breakers == nil {
 		o.Breakers = parent.Breakers
+	}
+	if o.Log == nil {
+		o.Log = parent.Log
 	}
 	g, err := build(o, depth+1)
 	if err != nil {
@@ -93,10 +89,9 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 		defer cancel()
 	}
 	x.child = true
-	if r, ok := x.scope.Recall().(TaskRecall); ok {
-		if end, ok := r.EndedTask(c.ID); ok && end.Status != event.Success && end.Status != event.Interrupted {
-			return item.ToolResult{}, t.failure(reasonOf(end))
-		}
+	// One that failed just before a crash does not begin once more: readers were told of its end.
+	if end, ok := x.scope.Recall().EndedTask(c.ID); ok && end.Status != event.Success && end.Status != event.Interrupted {
+		return item.ToolResult{}, t.failure(reasonOf(end))
 	}
 	res, err := x.scope.Run(ctx, t.graph, graph.Child{
 		Task: c.ID, Agent: t.sub.Name, Title: in.Title,
@@ -107,6 +102,8 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 	}
 	return t.result(&x.tree.pool, res)
 }
+
+var errNoScope = errors.New("a sub-agent can only be called by an agent's graph")
 
 func reasonOf(end event.TaskEnded) error {
 	if end.Error != nil {

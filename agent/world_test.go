@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world is what surrounds a run: a store that outlives its processes, and an engine that begins, continues and ends it.
 // It may be told to die after some number of records, as a process does.
 type world struct {
-	mem *graph.Memory
+	mem    *graph.Memory
+	thread string
 
 	mu   sync.Mutex
 	left int // records until death; negative: immortal
@@ -33,7 +34,7 @@ type world struct {
 
 var errDead = errors.New("the process died")
 
-func newWorld() *world { return &world{mem: graph.NewMemory(), left: -1} }
+func newWorld() *world { return &world{mem: graph.NewMemory(), thread: "thread", left: -1} }
 
 func (w *world) Record(ctx context.Context, b graph.Batch) error {
 	w.mu.Lock()
@@ -92,9 +93,8 @@ func (w *world) attempt(ctx context.Context, g *graph.Graph, input any) (graph.R
 		}
 	}
 	res, err := g.Run(ctx, graph.Execution{
-		Thread: "thread", Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before},
-		Continue:       slices.ContainsFunc(before, func(e event.Envelope) bool { _, ok := e.Event.(event.CheckpointSaved); return ok && e.NS == "" }),
-		RecursionLimit: 100,
+		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true,
+		Continue: slices.ContainsFunc(before, func(e event.Envelope) bool { _, ok := e.Event.(event.CheckpointSaved); return ok && e.NS == "" }),
 	})
 	if w.isDead() {
 		return res, errDead
@@ -187,6 +187,17 @@ func (r recall) ToolResults() iter.Seq[item.ToolResult] {
 			}
 		}
 	}
+}
+
+func (r recall) ToolUpdate(callID string) json.RawMessage {
+	for _, env := range r.events {
+		if e, ok := env.Event.(event.ItemEnded); ok {
+			if res, ok := e.Item.(item.ToolResult); ok && res.CallID == callID {
+				return e.Update
+			}
+		}
+	}
+	return nil
 }
 
 func (r recall) TaskUsage(task string) item.Usage {

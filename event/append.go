@@ -158,6 +158,9 @@ func (e ItemEnded) append(dst []byte) ([]byte, error) {
 	o := jsonline.Begin(dst)
 	o.String("status", string(e.Status))
 	o.Member("item", func(dst []byte) ([]byte, error) { return item.Append(dst, e.Item) })
+	if len(e.Update) > 0 {
+		o.Member("update", func(dst []byte) ([]byte, error) { return append(dst, e.Update...), nil })
+	}
 	return o.End()
 }
 

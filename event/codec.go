@@ -160,11 +160,12 @@ func (e *ItemEnded) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	it, err := item.Unmarshal(w.Item)
-	*e = ItemEnded{it, w.Status}
+	*e = ItemEnded{it, w.Status, w.Update}
 	return err
 }
 
 type itemEndedJSON struct {
 	Status item.Status     `json:"status"`
 	Item   json.RawMessage `json:"item"`
+	Update json.RawMessage `json:"update"`
 }

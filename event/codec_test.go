@@ -200,9 +200,10 @@ func byTags(t *rapid.T, e event.Event) []byte {
 			Value any       `json:"value"`
 		}
 		v = struct {
-			Status item.Status `json:"status"`
-			Item   tagged      `json:"item"`
-		}{ended.Status, tagged{ended.Item.ItemType(), ended.Item}}
+			Status item.Status     `json:"status"`
+			Item   tagged          `json:"item"`
+			Update json.RawMessage `json:"update,omitempty"`
+		}{ended.Status, tagged{ended.Item.ItemType(), ended.Item}, ended.Update}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -154,6 +154,9 @@ func (s *scanner) itemEnded() Event {
 			s.failed = true
 		}
 	}
+	if s.try(`,"update":`) {
+		e.Update = bytes.Clone(s.value())
+	}
 	s.literal(`}`)
 	return e
 }

@@ -56,6 +56,7 @@ type Graph struct {
 	joins  []*join
 
 	before, after []string
+	limit         int // see Limit
 	errs          []error
 	compile       sync.Once
 	compiled      error
@@ -203,6 +204,13 @@ func (g *Graph) InterruptBefore(nodes ...string) *Graph {
 
 func (g *Graph) InterruptAfter(nodes ...string) *Graph {
 	g.after = append(g.after, nodes...)
+	return g
+}
+
+// Limit is how many steps a run of the graph may take where the run itself does not say; [DefaultRecursionLimit] if it is
+// never called.
+func (g *Graph) Limit(steps int) *Graph {
+	g.limit = steps
 	return g
 }
 

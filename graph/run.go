@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/item"
 )
 
 // Durability says when checkpoints are written.
@@ -45,9 +44,11 @@ type Execution struct {
 	// InterruptBefore and InterruptAfter stop the run before or after nodes; "*" means all.
 	InterruptBefore []string
 	InterruptAfter  []string
-	// RecursionLimit bounds the steps of the run; 25 if 0.
+	// RecursionLimit bounds the steps of the run; if 0 it is what the graph says with [Graph.Limit].
 	RecursionLimit int
-	Durability     Durability
+	// UsualLimit is the limit where neither says one; if 0 it is [DefaultRecursionLimit].
+	UsualLimit int
+	Durability Durability
 
 	Checkpoints Checkpointer // nil: nothing is loaded or saved
 	Recorder    Recorder     // nil: nothing is told
@@ -62,6 +63,8 @@ type Execution struct {
 	Cache *Cache
 	// NewThread says that the thread was made for this run, so that there is no checkpoint to look for.
 	NewThread bool
+	// Requests says that what models are shown is put on record; see [event.ContextPrepared].
+	Requests bool
 	// OmitValues leaves Result.Values empty: whoever has a store can read them there.
 	OmitValues bool
 }
@@ -77,7 +80,7 @@ type Result struct {
 	Next       []string
 }
 
-// DefaultRecursionLimit is how many steps a run may take unless it says otherwise.
+// DefaultRecursionLimit is how many steps a run may take unless it or its graph says otherwise.
 const DefaultRecursionLimit = 25
 
 // Run executes the graph until nothing is due, a node asks a person, a breakpoint is reached, or something fails.
@@ -86,9 +89,6 @@ const DefaultRecursionLimit = 25
 func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 	if err := g.Compile(); err != nil {
 		return Result{}, err
-	}
-	if x.RecursionLimit <= 0 {
-		x.RecursionLimit = DefaultRecursionLimit
 	}
 	e := &engine{
 		g: g, x: newSession(x),
@@ -314,10 +314,10 @@ func (e *engine) loop(ctx context.Context) error {
 			e.stopped = true
 			return nil
 		}
-		if e.steps >= e.x.RecursionLimit {
+		if e.steps >= e.limit() {
 			return &event.Error{
 				Code: CodeRecursionLimit, Name: "GraphRecursionError",
-				Message: fmt.Sprintf("graph %q made %d steps without coming to an end; raise recursion_limit of the run, or the setting max_steps, if it needs more", e.g.name, e.steps),
+				Message: fmt.Sprintf("graph %q made %d steps without coming to an end; raise recursion_limit, of the run or in the settings, if it needs more", e.g.name, e.steps),
 			}
 		}
 		e.steps++
@@ -330,6 +330,16 @@ func (e *engine) loop(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// limit is how many steps the engine may make.
+func (e *engine) limit() int {
+	for _, n := range []int{e.x.RecursionLimit, e.g.limit, e.x.UsualLimit} {
+		if n > 0 {
+			return n
+		}
+	}
+	return DefaultRecursionLimit
 }
 
 func hits(list []string, nodes ...string) bool {
@@ -389,9 +399,3 @@ func outcomeOf(kept []Outcome, task string) *Outcome {
 }
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
-
-type noRecall struct{}
-
-func (noRecall) ToolResult(string) (item.ToolResult, bool, bool) {
-	return item.ToolResult{}, false, false
-}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"sync"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/turn"
 )
 
@@ -84,10 +86,79 @@ func (s *Scope) Folder() (*os.Root, error) { return s.engine.x.folder.get() }
 // Recall is what earlier attempts of the run left in the journal; never nil.
 func (s *Scope) Recall() Recall {
 	if s.engine.x.Recall == nil {
-		return noRecall{}
+		return NoRecall{}
 	}
 	return s.engine.x.Recall
 }
+
+// Base is the scope as a node sees it that reads the state, for one that was sent an input: fields are those of the step's
+// beginning, whatever the input says. For other nodes it is the scope itself.
+func (s *Scope) Base() *Scope {
+	if s.task.Input == nil {
+		return s
+	}
+	return s.view(s.engine.st)
+}
+
+// With is the scope as it would be after some writes, as a branch sees it. It only shows: nothing is written.
+func (s *Scope) With(writes ...Write) (*Scope, error) {
+	adopted, err := s.engine.g.adoptAll(writes)
+	if err != nil {
+		return nil, err
+	}
+	st := s.state.clone()
+	for i := range adopted {
+		st.fold(s.engine.g, &adopted[i], false)
+	}
+	return s.view(st), nil
+}
+
+// view is the scope over another state, for looking only: a question that is asked through it would not be numbered.
+func (s *Scope) view(st state) *Scope {
+	return &Scope{engine: s.engine, task: s.task, step: s.step, state: st}
+}
+
+// Write makes an update of a field that is known by its name only. ok is false if the graph has no such field.
+func (s *Scope) Write(field string, value any) (w Write, ok bool, err error) {
+	i, ok := s.engine.g.index[field]
+	if !ok {
+		return w, false, nil
+	}
+	d := s.engine.g.fields[i]
+	if value == nil || reflect.TypeOf(value) != d.typ {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return w, true, fmt.Errorf("field %q: %w", field, err)
+		}
+		if value, err = d.read(raw); err != nil {
+			return w, true, err
+		}
+	}
+	return Write{def: d, value: value}, true, nil
+}
+
+// Writes reads what [EncodeWrites] wrote.
+func (s *Scope) Writes(raw json.RawMessage) ([]Write, error) {
+	if len(raw) == 0 || raw[0] != '[' {
+		return s.engine.g.readWrites(raw)
+	}
+	var objects []json.RawMessage
+	if err := json.Unmarshal(raw, &objects); err != nil {
+		return nil, err
+	}
+	var out []Write
+	for _, o := range objects {
+		w, err := s.engine.g.readWrites(o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w...)
+	}
+	return out, nil
+}
+
+// EncodeWrites is the JSON form of updates, as NodeEnded tells them; nil for none.
+func EncodeWrites(writes []Write) (json.RawMessage, error) { return encodeUpdate(writes) }
 
 // Node is the node's name, Step the number of the step, Execution the id of this execution, which is
 // the same when it is repeated, and NS the namespace of the graph.
@@ -107,6 +178,18 @@ func (s *Scope) Emit(ctx context.Context, events ...event.Event) error {
 // Promise writes events and returns when they, and all before them, are on disk.
 func (s *Scope) Promise(ctx context.Context, events ...event.Event) error {
 	return s.record(ctx, events, true)
+}
+
+// Records reports that what models are shown is put on record.
+func (s *Scope) Records() bool { return s.engine.x.Recorder != nil && s.engine.x.Requests }
+
+// Show writes an event together with the pieces of a request that it speaks of.
+func (s *Scope) Show(ctx context.Context, e event.ContextPrepared, pieces []piece.Piece) error {
+	b := Batch{Events: []event.Envelope{s.engine.envelope(s.task.Node, s.step, e)}}
+	if len(pieces) > 0 && s.engine.storing() {
+		b.Save = []Save{Shown{Thread: s.engine.x.Thread, Pieces: pieces}}
+	}
+	return s.engine.x.record(ctx, b)
 }
 
 // Custom writes an event of the node's own making.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -17,6 +19,9 @@ import (
 
 // ErrNoCheckpoint is returned by Load for a thread or namespace that has none, or for an unknown id.
 var ErrNoCheckpoint = errors.New("no such checkpoint")
+
+// ErrNoPiece is returned for a piece of a request that is not kept.
+var ErrNoPiece = errors.New("the request is not kept: requests are not recorded, or its thread is gone")
 
 // Checkpointer reads saved states. Values of a checkpoint never change once saved.
 type Checkpointer interface {
@@ -54,7 +59,7 @@ type Batch struct {
 	Promise bool
 }
 
-// Save is something to store together with events: a [Commit] or a [Kept].
+// Save is something to store together with events: a [Commit], a [Kept] or a [Shown].
 type Save interface{ save() }
 
 // Commit stores a checkpoint. Its cost is proportional to what changed, not to the size of the state.
@@ -76,8 +81,15 @@ type Kept struct {
 	Outcome    Outcome
 }
 
+// Shown stores what a model was shown, in pieces that are kept once for a thread. It need not survive the loss of power.
+type Shown struct {
+	Thread string
+	Pieces []piece.Piece
+}
+
 func (Commit) save() {}
 func (Kept) save()   {}
+func (Shown) save()  {}
 
 // Checkpoint is the state of a graph after a step, without the values. Checkpoints of a namespace form a tree.
 type Checkpoint struct {
@@ -244,4 +256,27 @@ type Recall interface {
 	// ToolResult returns the recorded result of a tool call. started without ended means that the process died
 	// while the tool may have been running: its outcome is unknown.
 	ToolResult(callID string) (res item.ToolResult, started, ended bool)
+	// ToolUpdate is what a call that ended wrote into the state beside its result, an object of fields; nil for nothing.
+	ToolUpdate(callID string) json.RawMessage
+	// ToolResults yields all recorded results, of sub-agents too, in the order in which they were recorded.
+	ToolResults() iter.Seq[item.ToolResult]
+	// Turn returns the message of the turn that a node execution had ended. If there is none, voided is the
+	// last turn of it that was voided, if any.
+	Turn(execution string) (msg item.Message, ended bool, voided string)
+	// EndedTask returns how a sub-agent ended.
+	EndedTask(task string) (event.TaskEnded, bool)
+	// TaskUsage is what a sub-agent had used.
+	TaskUsage(task string) item.Usage
 }
+
+// NoRecall is the [Recall] of a first attempt.
+type NoRecall struct{}
+
+func (NoRecall) ToolResult(string) (res item.ToolResult, started, ended bool) {
+	return res, false, false
+}
+func (NoRecall) ToolUpdate(string) json.RawMessage                         { return nil }
+func (NoRecall) ToolResults() iter.Seq[item.ToolResult]                    { return func(func(item.ToolResult) bool) {} }
+func (NoRecall) Turn(string) (msg item.Message, ended bool, voided string) { return msg, false, "" }
+func (NoRecall) EndedTask(string) (event.TaskEnded, bool)                  { return event.TaskEnded{}, false }
+func (NoRecall) TaskUsage(string) item.Usage                               { return item.Usage{} }

@@ -192,8 +192,8 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 			started.Attempt = tries
 		}
 		e.note("", 0, started)
-	} else if r, ok := e.x.Recall.(UsageRecall); ok {
-		e.meter.usage = r.TaskUsage(c.Task)
+	} else if e.x.Recall != nil {
+		e.meter.usage = e.x.Recall.TaskUsage(c.Task)
 	}
 	e.x.carryUsage(c.Task, e.meter)
 	defer e.x.keepUsage(c.Task, e.meter)
@@ -240,11 +240,6 @@ func (x *session) keepUsage(task string, m *meter) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.spent[task] = m.sum()
-}
-
-// UsageRecall is a [Recall] that also knows what a sub-agent had used when its process died.
-type UsageRecall interface {
-	TaskUsage(task string) item.Usage
 }
 
 // meter sums what a sub-agent's turns cost, its children's included.

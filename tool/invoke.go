@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"slices"
 
@@ -43,7 +42,9 @@ func invoke(ctx context.Context, t Tool, args *arguments, call Call) (item.ToolR
 func guarded(ctx context.Context, t Tool, args *arguments, call Call) (res item.ToolResult, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			slog.ErrorContext(ctx, "tool panicked", "tool", t.Spec().Name, "call", call.ID, "run", call.Run, "panic", v, "stack", string(debug.Stack()))
+			if call.Log != nil {
+				call.Log.ErrorContext(ctx, "tool panicked", "tool", t.Spec().Name, "call", call.ID, "run", call.Run, "panic", v, "stack", string(debug.Stack()))
+			}
 			res, err = item.ToolResult{}, fmt.Errorf("the tool broke (%v); the same call will probably break again", v)
 		}
 	}()

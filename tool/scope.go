@@ -24,8 +24,9 @@ type Scope interface {
 	Emit(ctx context.Context, name string, data any) error
 
 	// Update writes a field of the agent's state, together with the result of the call: both are kept, or neither. What
-	// becomes of the value is up to the field. A call that fails updates nothing.
-	Update(field string, value any)
+	// becomes of the value is up to the field. A call that fails updates nothing, and a field that the agent does not have
+	// is passed over; the error says that the value does not fit the field.
+	Update(field string, value any) error
 
 	// Store is the owner's long-term memory; nil where there is none.
 	Store() Store
@@ -93,7 +94,7 @@ var (
 func (detached) Ask(Question) (json.RawMessage, error)   { return nil, errNobody }
 func (detached) Progress(Progress)                       {}
 func (detached) Emit(context.Context, string, any) error { return nil }
-func (detached) Update(string, any)                      {}
+func (detached) Update(string, any) error                { return nil }
 func (detached) Store() Store                            { return nil }
 func (detached) Folder() (*os.Root, error)               { return nil, errNoFolder }
 func (detached) Local(_ any, make func() any) any        { return make() }

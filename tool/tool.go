@@ -14,6 +14,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 
 	"github.com/tributary-ai/tributary/item"
@@ -59,4 +60,6 @@ type Call struct {
 	Owner     string // whose run it is
 	// Scope is what the call can reach of its run. It is never nil within [Tool.Call].
 	Scope Scope
+	// Log is where a panic of the tool is written, for its author; nil: nowhere.
+	Log *slog.Logger
 }

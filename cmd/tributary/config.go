@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/registry"
 )
 
@@ -39,8 +40,12 @@ type Config struct {
 	MaxRuns int `yaml:"max_runs"`
 	// MaxAttempts is how many crashes a run may see at one place before it is given up.
 	MaxAttempts int `yaml:"max_attempts"`
-	// MaxSteps is how many steps a run may take that says nothing else.
+	// RecursionLimit is how many steps the graph of a run may take that says nothing else.
+	RecursionLimit int `yaml:"recursion_limit"`
+	// MaxSteps is how often the built-in agent calls its model to answer one message; 0 for its default.
 	MaxSteps int `yaml:"max_steps"`
+	// OmitRequests says that what models are shown is not kept.
+	OmitRequests bool `yaml:"omit_requests"`
 	// RunTimeout ends runs that take longer; "0s" for never.
 	RunTimeout time.Duration `yaml:"run_timeout"`
 	// Drain is how long a shutdown waits for runs before it hands them over to the next start.
@@ -50,11 +55,13 @@ type Config struct {
 	// Retry is what is done about models that fail; docs/models.md has the defaults. Its time-outs are those of every
 	// model that has none of its own.
 	Retry tributary.Retry `yaml:"retry"`
+	// Answers bounds what one answer of a model may hold; docs/models.md has the defaults. -1 is no limit.
+	Answers model.Limits `yaml:"answers"`
 }
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
 func loadConfig(path, data string) (Config, error) {
-	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Drain: 10 * time.Second, MaxAttempts: 10, MaxSteps: 1000, RunTimeout: 6 * time.Hour}
+	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Drain: 10 * time.Second, MaxAttempts: 10, RecursionLimit: 1000, RunTimeout: 6 * time.Hour}
 	if path != "" {
 		raw, err := os.ReadFile(path)
 		if err != nil {
@@ -79,7 +86,7 @@ func loadConfig(path, data string) (Config, error) {
 	if c.Durability != "process" && c.Durability != "disk" {
 		return c, fmt.Errorf("configuration: durability must be process or disk, not %q", c.Durability)
 	}
-	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "max_attempts": int64(c.MaxAttempts), "max_steps": int64(c.MaxSteps), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
+	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "max_attempts": int64(c.MaxAttempts), "max_steps": int64(c.MaxSteps), "recursion_limit": int64(c.RecursionLimit), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
 		if n < 0 {
 			return c, fmt.Errorf("configuration: %s must not be negative", name)
 		}
@@ -189,8 +196,9 @@ func dataHome() (string, error) {
 // options are the runtime's, as the configuration has them.
 func (c Config) options() tributary.Options {
 	return tributary.Options{
-		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
-		Timeout: orNever(c.RunTimeout), Retry: c.net(),
+		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts,
+		RecursionLimit: c.RecursionLimit, Timeout: orNever(c.RunTimeout), MaxSteps: c.MaxSteps, OmitRequests: c.OmitRequests,
+		Retry: c.net(), Answers: c.Answers,
 	}
 }
 
@@ -204,7 +212,7 @@ func orNever(d time.Duration) time.Duration {
 
 // models are those of the file, or those that the environment has keys for.
 func (c Config) models() (*registry.Registry, error) {
-	return registry.New(registry.Options{Models: c.Models, FirstTimeout: c.Retry.FirstTimeout, IdleTimeout: c.Retry.IdleTimeout})
+	return registry.New(registry.Options{Models: c.Models, FirstTimeout: c.Retry.FirstTimeout, IdleTimeout: c.Retry.IdleTimeout, Limits: c.Answers})
 }
 
 // net is the retry policy of the runtime. Models see every byte that comes and have the limits of the file; the runtime's

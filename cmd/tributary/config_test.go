@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/model"
 )
 
 func configured(t *testing.T, text string) (Config, error) {
@@ -46,6 +47,15 @@ func TestTheRetryPolicyIsReadFromTheFile(t *testing.T) {
 	}
 }
 
+func TestTheLimitsOfAnswersAreReadFromTheFile(t *testing.T) {
+	c, err := configured(t, `answers: {text_bytes: 1, argument_bytes: 2, calls: 3, blocks: 4, data_bytes: 5, wire_bytes: 6, event_bytes: -1}
+`)
+	want := model.Limits{TextBytes: 1, ArgumentBytes: 2, Calls: 3, Blocks: 4, DataBytes: 5, WireBytes: 6, EventBytes: -1}
+	if err != nil || c.Answers != want || c.options().Answers != want {
+		t.Errorf("got %+v, %v; the runtime has %+v", c.Answers, err, c.options().Answers)
+	}
+}
+
 func TestAWrongSettingIsRefusedByName(t *testing.T) {
 	for text, says := range map[string]string{
 		"retry:\n  tries: -1\n":                                              "retry.tries: must be between 1 and 100",
@@ -65,7 +75,7 @@ func TestAWrongSettingIsRefusedByName(t *testing.T) {
 		"max_runs: -3\n":                                                     "max_runs must not be negative",
 		"drain: -1s\n":                                                       "drain must not be negative",
 		"max_attempts: -1\n":                                                 "max_attempts must not be negative",
-		"max_steps: -1\n":                                                    "max_steps must not be negative",
+		"recursion_limit: -1\n":                                              "recursion_limit must not be negative",
 		"run_timeout: -1s\n":                                                 "run_timeout must not be negative",
 	} {
 		if _, err := configured(t, text); err == nil || !strings.Contains(err.Error(), says) {

@@ -94,6 +94,13 @@ var generators = map[string]func(*rapid.T) event.Event{
 			Model: text(t, "model"), Replaces: id(t, "replaces"), Attempt: count(t, "attempt"),
 		}
 	},
+	"context_prepared": func(t *rapid.T) event.Event {
+		span := func(t *rapid.T) event.Span { return event.Span{First: id(t, "first"), Count: count(t, "count")} }
+		return event.ContextPrepared{
+			Turn: id(t, "turn"), Request: id(t, "request"), Bytes: count(t, "bytes"), Messages: count(t, "messages"),
+			Omitted: list(t, "omitted", span), Injected: list(t, "injected", span), Tools: list(t, "tools", func(t *rapid.T) string { return text(t, "tool") }),
+		}
+	},
 	"turn_ended": func(t *rapid.T) event.Event {
 		return event.TurnEnded{
 			Turn: id(t, "turn"), Finish: finish(t), Usage: Usage(t), Model: text(t, "model"),
@@ -114,7 +121,11 @@ var generators = map[string]func(*rapid.T) event.Event{
 	},
 	"item_ended": func(t *rapid.T) event.Event {
 		statuses := []item.Status{item.InProgress, item.Completed, item.Incomplete}
-		return event.ItemEnded{Item: Item(t), Status: rapid.SampledFrom(statuses).Draw(t, "status")}
+		e := event.ItemEnded{Item: Item(t), Status: rapid.SampledFrom(statuses).Draw(t, "status")}
+		if rapid.Bool().Draw(t, "writes") {
+			e.Update = json.RawMessage(`{"field":[1,"two"]}`)
+		}
+		return e
 	},
 	"block_started": func(t *rapid.T) event.Event {
 		types := []item.BlockType{item.TextBlock, item.ImageBlock, item.FileBlock, item.ForeignBlock}

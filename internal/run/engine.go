@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,10 @@ type Options struct {
 	Check func(ctx context.Context, who Identity, req Request) error
 	// Memory is the long-term memory of an identity; nil for none.
 	Memory func(who Identity) graph.Store
+	// Folder opens the folder of a thread; nil for none.
+	Folder func(who Identity, thread string) (*os.Root, error)
+	// Requests says that what models are shown is put on record.
+	Requests bool
 	// FollowUps says what is to be done when a run has ended; nil for nothing. It is asked before the end is stored, which
 	// waits for it, so it must not look anything up.
 	FollowUps func(r Run) []FollowUp
@@ -52,8 +57,8 @@ type Options struct {
 	MaxAttempts int
 	// Timeout ends runs that say nothing else; an attempt has all of it. Default 6 h; negative for never.
 	Timeout time.Duration
-	// MaxSteps is how many steps the graph of a run may take that says nothing else. Default 1000.
-	MaxSteps int
+	// RecursionLimit is how many steps the graph of a run may take where neither of them says anything else. Default 1000.
+	RecursionLimit int
 	// StateBytes is how much state of threads is kept in memory for their next runs. Default 64 MiB.
 	StateBytes int
 	// Poll is how often the queue is looked at without being told to. Default 1 s.
@@ -83,8 +88,8 @@ func (o *Options) fill() error {
 	if o.Timeout == 0 {
 		o.Timeout = 6 * time.Hour
 	}
-	if o.MaxSteps <= 0 {
-		o.MaxSteps = 1000
+	if o.RecursionLimit <= 0 {
+		o.RecursionLimit = 1000
 	}
 	if o.StateBytes == 0 {
 		o.StateBytes = 64 << 20

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"iter"
 	"slices"
 
@@ -11,8 +12,7 @@ import (
 )
 
 // recollection is what the journal knows of the attempts before this one, for nodes that must not do again what
-// was done: a [graph.Recall] that also remembers turns, results in order, and how sub-agents ended. It does not
-// change once the attempt has begun, so that any number of nodes may ask it.
+// was done. It does not change once the attempt has begun, so that any number of nodes may ask it.
 type recollection struct {
 	results map[string]toolOutcome // by call id
 	order   []item.ToolResult      // as they were recorded
@@ -23,6 +23,7 @@ type recollection struct {
 
 type toolOutcome struct {
 	result item.ToolResult
+	update json.RawMessage
 	ended  bool
 }
 
@@ -33,10 +34,7 @@ type recalledTurn struct {
 	voided  string // the last one that was voided, if none ended
 }
 
-var (
-	_ graph.Recall      = (*recollection)(nil)
-	_ graph.UsageRecall = (*recollection)(nil)
-)
+var _ graph.Recall = (*recollection)(nil)
 
 // recollect folds a journal.
 func recollect(journal []event.Envelope) *recollection {
@@ -57,7 +55,7 @@ func recollect(journal []event.Envelope) *recollection {
 			}
 		case event.ItemEnded:
 			if res, ok := e.Item.(item.ToolResult); ok {
-				r.results[res.CallID] = toolOutcome{result: res, ended: true}
+				r.results[res.CallID] = toolOutcome{result: res, update: e.Update, ended: true}
 				r.order = append(r.order, res)
 			}
 		case event.TurnStarted:
@@ -91,6 +89,9 @@ func (r *recollection) ToolResult(callID string) (res item.ToolResult, started, 
 	o, ok := r.results[callID]
 	return o.result, ok, o.ended
 }
+
+// ToolUpdate returns what a call wrote into the state.
+func (r *recollection) ToolUpdate(callID string) json.RawMessage { return r.results[callID].update }
 
 // ToolResults yields all recorded results in the order of the journal.
 func (r *recollection) ToolResults() iter.Seq[item.ToolResult] { return slices.Values(r.order) }

@@ -25,11 +25,14 @@ var _ graph.Recorder = (*recorder)(nil)
 // Record appends a batch.
 func (r *recorder) Record(ctx context.Context, b graph.Batch) error {
 	saves := make([]any, len(b.Save))
+	loose := true
 	for i, s := range b.Save {
 		saves[i] = s
+		_, shown := s.(graph.Shown)
+		loose = loose && shown
 	}
-	err := r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Promise: b.Promise})
-	if err == nil && len(saves) > 0 {
+	err := r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Loose: loose, Promise: b.Promise})
+	if err == nil && !loose {
 		r.saved()
 	}
 	return err

@@ -20,13 +20,14 @@ import (
 var schema string
 
 // schemaVersion is what PRAGMA user_version says of a file with the schema above.
-const schemaVersion = 3
+const schemaVersion = 4
 
 // steps lead from each version to the next: the first from version 1 to version 2. A step that was released is never
 // changed; what comes later is a step of its own.
 var steps = []func(ctx context.Context, tx *sql.Tx) error{
 	toVersion2,
-	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version3); return err },
+	toVersion3,
+	toVersion4,
 }
 
 // prepareFile makes the database if it is missing. It is made beside its place and put there as a whole, so that a file in
@@ -197,7 +198,20 @@ func toVersion2(ctx context.Context, tx *sql.Tx) error {
 //go:embed version2.sql
 var version2 string
 
-// version3 adds what is to be done after runs, and how often a run was cut off where it stands.
-//
+// toVersion3 makes room for what models were shown.
+func toVersion3(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, version3)
+	return err
+}
+
 //go:embed version3.sql
 var version3 string
+
+// toVersion4 makes room for what is to be done after runs, and for how often a run was cut off where it stands.
+func toVersion4(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, version4)
+	return err
+}
+
+//go:embed version4.sql
+var version4 string
