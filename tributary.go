@@ -72,7 +72,7 @@ type Options struct {
 	MaxAttempts int
 	// Timeout ends runs that take longer and have no time-out of their own; 0 means 6 h, negative never.
 	Timeout time.Duration
-	// RecursionLimit is how many steps the graph of a run may take where neither of them has a limit of its own; 0 means 1000.
+	// RecursionLimit is how many steps a run may take where neither the run nor its graph says; 0 means 1000.
 	RecursionLimit int
 
 	Log *slog.Logger
@@ -158,7 +158,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	}
 	r.journal = journal.Open(r.db, journal.Options{Disk: r.opt.Disk})
 	r.engine, err = run.Open(ctx, run.Options{
-		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Check: r.check, Memory: r.memory,
+		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.memory,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
 		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: run.Webhook,
 	})
@@ -194,12 +194,6 @@ func (r *Runtime) closeParts() error {
 		errs = append(errs, os.RemoveAll(r.temp))
 	}
 	return errors.Join(errs...)
-}
-
-// check refuses a run whose graph cannot be built, before it is accepted.
-func (r *Runtime) check(ctx context.Context, who run.Identity, req run.Request) error {
-	_, err := r.build(ctx, run.Run{Owner: who.Owner, Request: req})
-	return err
 }
 
 // build makes the graph of a run.

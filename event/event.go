@@ -25,6 +25,8 @@ type Envelope struct {
 type Event interface {
 	// Kind is the event's name in its JSON form.
 	Kind() string
+	// Promised reports whether the event must be on disk, and not only out of this process, before anybody sees it.
+	Promised() bool
 	visit(Visitor) error
 }
 

@@ -1,5 +1,7 @@
 package event
 
+import "github.com/tributary-ai/tributary/item"
+
 // Visitor has one method for each kind of event. It is the one wide interface of the program, on purpose:
 // it is the list of facts that a reader of the journal must have an opinion on.
 type Visitor interface {
@@ -90,6 +92,38 @@ func (e TeamFormed) visit(v Visitor) error      { return v.TeamFormed(e) }
 func (e PlanUpdated) visit(v Visitor) error     { return v.PlanUpdated(e) }
 func (e TeamDissolved) visit(v Visitor) error   { return v.TeamDissolved(e) }
 func (e Unknown) visit(v Visitor) error         { return v.Unknown(e) }
+
+// What is promised is what somebody will act on: that a run was accepted, where it stands, what it asks, that a tool was
+// begun and what it did. The rest can be made again after the loss of power, or missed.
+
+func (RunQueued) Promised() bool       { return true }
+func (RunStarted) Promised() bool      { return true }
+func (AttemptStarted) Promised() bool  { return true }
+func (RunEnded) Promised() bool        { return true }
+func (NodeStarted) Promised() bool     { return false }
+func (NodeEnded) Promised() bool       { return false }
+func (CheckpointSaved) Promised() bool { return true }
+func (InterruptRaised) Promised() bool { return true }
+func (Custom) Promised() bool          { return false }
+func (Warned) Promised() bool          { return false }
+func (TaskStarted) Promised() bool     { return false }
+func (TaskEnded) Promised() bool       { return false }
+func (TurnStarted) Promised() bool     { return false }
+func (ContextPrepared) Promised() bool { return false }
+func (TurnEnded) Promised() bool       { return false }
+func (TurnVoided) Promised() bool      { return false }
+func (e ItemStarted) Promised() bool   { return e.Type == item.TypeToolResult }
+func (e ItemEnded) Promised() bool     { return e.Item != nil && e.Item.ItemType() == item.TypeToolResult }
+func (BlockStarted) Promised() bool    { return false }
+func (TextDelta) Promised() bool       { return false }
+func (ImageDelta) Promised() bool      { return false }
+func (AnnotationAdded) Promised() bool { return false }
+func (BlockEnded) Promised() bool      { return false }
+func (ArgumentsDelta) Promised() bool  { return false }
+func (TeamFormed) Promised() bool      { return false }
+func (PlanUpdated) Promised() bool     { return false }
+func (TeamDissolved) Promised() bool   { return false }
+func (Unknown) Promised() bool         { return false }
 
 // decoders says how to read each kind's JSON object. A test checks that no kind of Visitor is missing.
 var decoders = map[string]func([]byte) (Event, error){

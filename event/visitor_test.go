@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/event/eventtest"
+	"github.com/tributary-ai/tributary/item"
 )
 
 var visitorType = reflect.TypeFor[event.Visitor]()
@@ -125,3 +126,21 @@ func (r *recorder) TeamFormed(e event.TeamFormed) error         { return r.note(
 func (r *recorder) PlanUpdated(e event.PlanUpdated) error       { return r.note("PlanUpdated", e) }
 func (r *recorder) TeamDissolved(e event.TeamDissolved) error   { return r.note("TeamDissolved", e) }
 func (r *recorder) Unknown(e event.Unknown) error               { return r.note("Unknown", e) }
+
+func TestWhatSomebodyActsOnIsPromised(t *testing.T) {
+	var got []string
+	for _, env := range eventtest.Samples() {
+		if env.Event.Promised() && !slices.Contains(got, env.Event.Kind()) {
+			got = append(got, env.Event.Kind())
+		}
+	}
+	slices.Sort(got)
+	want := []string{"attempt_started", "checkpoint_saved", "interrupt_raised", "run_ended", "run_queued", "run_started"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	call, result := event.ItemStarted{Type: item.TypeToolCall}, event.ItemStarted{Type: item.TypeToolResult}
+	if call.Promised() || !result.Promised() {
+		t.Errorf("a call is promised: %t, a tool that begins: %t; want false and true", call.Promised(), result.Promised())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/tributary-ai/tributary/event"
@@ -121,8 +122,14 @@ func TestAnswersThatNobodyAskedForAreRefused(t *testing.T) {
 	id := r.Interrupts[0].ID
 	s.resume(`{"` + id + `":"A"}`)
 	refused("second answer to the same question", `{"`+id+`":"A"}`)
-	s.resume(`"B"`)
-	refused("answer after the end", `"C"`)
+	ended := s.resume(`"B"`)
+	// At the end nobody asks anything. As LangGraph has it, such an answer changes nothing, and the state is returned.
+	for _, late := range []string{`"C"`, `{"` + id + `":"A"}`} {
+		if r := s.resume(late); !reflect.DeepEqual(r.Values, ended.Values) {
+			t.Errorf("an answer after the end: got %s, want %s", r.Values, ended.Values)
+		}
+	}
+	equal(t, "checkpoints", len(s.history("")), 4)
 }
 
 func TestNthQuestionGetsNthAnswer(t *testing.T) {

@@ -93,13 +93,10 @@ func (e *engine) answer(ctx context.Context) error {
 		return nil // given before the crash
 	}
 	open := e.pending()
+	if len(open) == 0 && (one != nil || len(e.cp.Next) == 0) {
+		return nil // at its end, or stopped at a breakpoint: nothing is asked, and the state is the answer
+	}
 	if one != nil {
-		if len(open) == 0 {
-			if len(e.cp.Next) > 0 {
-				return nil // stopped at a breakpoint, which asks nothing
-			}
-			return fmt.Errorf("thread %q: %w", e.x.Thread, ErrNotPending)
-		}
 		byID = map[string]json.RawMessage{open[0].ID: one}
 	}
 	post := &mailbox{e: e, levels: map[string]*Snapshot{}}
@@ -165,10 +162,15 @@ func (e *engine) carry(o Outcome) {
 }
 
 // pending lists the open questions in the order of the tasks.
-func (e *engine) pending() []Interrupt {
+func (e *engine) pending() []Interrupt { return openQuestions(e.cp.Next, e.kept) }
+
+// Open lists the questions that wait for an answer, in the order of the tasks that ask them.
+func (s *Snapshot) Open() []Interrupt { return openQuestions(s.Next, s.Kept) }
+
+func openQuestions(next []Task, kept []Outcome) []Interrupt {
 	var open []Interrupt
-	for _, t := range e.cp.Next {
-		if o := outcomeOf(e.kept, t.ID); o != nil {
+	for _, t := range next {
+		if o := outcomeOf(kept, t.ID); o != nil {
 			open = append(open, o.Interrupts...)
 		}
 	}

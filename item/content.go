@@ -27,6 +27,9 @@ func (m Message) appendContent(dst []byte) ([]byte, error) {
 	if !m.Parts && (len(m.Content) == 0 || len(m.Content) == 1 && plainText(m.Content[0])) {
 		return jsonline.AppendString(dst, JoinText(m.Content)), nil
 	}
+	if text, ok := m.shownText(); ok {
+		return jsonline.AppendString(dst, text), nil
+	}
 	if len(m.Content) == 0 {
 		return append(dst, "[]"...), nil
 	}

@@ -16,18 +16,21 @@ func ByTags(m Message) ([]byte, error) {
 	if w.Content, err = marshalContent(m.Content, m.Parts); err != nil {
 		return nil, err
 	}
+	if err := textAndArtifact(m, &w); err != nil {
+		return nil, err
+	}
 	if m.Role == Assistant {
 		w.ToolCalls, w.Invalid = []wireCall{}, []wireInvalidCall{}
 	}
-	for i, c := range m.ToolCalls {
+	for _, c := range m.ToolCalls {
 		if args, ok := argumentsObject(c.Arguments); ok {
 			w.ToolCalls = append(w.ToolCalls, wireCall{
-				Name: c.Name, Args: args, ID: c.CallID, Type: "tool_call", Item: c.ID, Signature: c.Signature,
+				Name: c.Name, Args: args, ID: c.CallID, Type: "tool_call",
 			})
 		} else {
 			w.Invalid = append(w.Invalid, wireInvalidCall{
 				Name: c.Name, Args: c.Arguments, ID: c.CallID, Error: "the arguments are not a JSON object",
-				Type: "invalid_tool_call", Item: c.ID, Signature: c.Signature, At: &i,
+				Type: "invalid_tool_call",
 			})
 		}
 	}
@@ -49,16 +52,38 @@ func ByTags(m Message) ([]byte, error) {
 	return marshal(w)
 }
 
+// textAndArtifact shows the texts of a tool's message as one, and keeps the parts and blocks in the artifact.
+func textAndArtifact(m Message, w *wire) (err error) {
+	if m.Role != Tool || m.Artifact != nil {
+		return nil
+	}
+	w.Blocks = nil
+	a := toolArtifact{Type: artifactType, Blocks: m.Blocks}
+	if text, ok := m.shownText(); ok {
+		if len(m.Content) > 1 || !plainText(m.Content[0]) {
+			a.Content = w.Content
+		}
+		if w.Content, err = marshal(text); err != nil {
+			return err
+		}
+	}
+	if a.Content != nil || len(a.Blocks) > 0 {
+		w.Artifact, err = marshal(a)
+	}
+	return err
+}
+
 // withKwargs adds reasoning text under the key that chat front ends show it from.
 func withKwargs(m Message) (json.RawMessage, error) {
 	var b strings.Builder
 	for _, r := range m.Reasoning {
 		b.WriteString(JoinText(r.Summary))
 	}
-	if b.Len() == 0 {
-		return orEmpty(m.Kwargs), nil
+	kwargs, err := m.withCalls()
+	if err != nil || b.Len() == 0 {
+		return orEmpty(kwargs), err
 	}
-	return setKeys(m.Kwargs, map[string]string{"reasoning_content": b.String()})
+	return setKeys(kwargs, map[string]string{"reasoning_content": b.String()})
 }
 
 func withMetadata(m Message) (json.RawMessage, error) {

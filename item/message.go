@@ -25,8 +25,8 @@ const RemoveAll = "__remove_all__"
 //
 // Its JSON form is LangChain's message object, because that is what most clients write into a thread and
 // expect to read back; a checkpoint can then be shown to them without being translated. What LangChain has
-// no word for (reasoning with its signature, a tool result's second view) goes under keys of our own,
-// which its clients ignore. An assistant's message always has tool_calls and invalid_tool_calls, as
+// no word for (reasoning with its signature, a tool result's second view) stands where its clients let it
+// stand, Python's too; see messageours.go. An assistant's message always has tool_calls and invalid_tool_calls, as
 // LangChain's has: clients ask for their length without looking. Input is read leniently: "role" for "type",
 // OpenAI's names for either, content as a string or as parts, and message objects as LangChain serialises
 // them ("lc": 1), which are read as data only.

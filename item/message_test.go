@@ -83,11 +83,11 @@ func TestMessageIsWrittenInLangChainsForm(t *testing.T) {
 		Finish: item.FinishToolCalls, Model: "m-1", Metadata: json.RawMessage(`{"output_version":"v1"}`),
 	}
 	const want = `{"content":"Looking <b>up</b>.","id":"msg_1",` +
-		`"tool_calls":[{"name":"weather","args":{"city":"Paris"},"id":"call_1","type":"tool_call","item_id":"item_1"}],` +
-		`"invalid_tool_calls":[{"name":"weather","args":"{\"city\": \"Ro","id":"call_2","error":"the arguments are not a JSON object","type":"invalid_tool_call","at":1}],` +
+		`"tool_calls":[{"name":"weather","args":{"city":"Paris"},"id":"call_1","type":"tool_call"}],` +
+		`"invalid_tool_calls":[{"name":"weather","args":"{\"city\": \"Ro","id":"call_2","error":"the arguments are not a JSON object","type":"invalid_tool_call"}],` +
 		`"usage_metadata":{"input_tokens":7,"output_tokens":10,"total_tokens":17,"input_token_details":{"cache_read":4},"output_token_details":{"reasoning":3}},` +
 		`"reasoning":[{"summary":[{"type":"text","text":"The user wants"}],"signature":"sig"},{"summary":[{"type":"text","text":" the weather."}]}],` +
-		`"additional_kwargs":{"reasoning_content":"The user wants the weather."},` +
+		`"additional_kwargs":{"reasoning_content":"The user wants the weather.","tributary_calls":[{"id":"call_1","item_id":"item_1"},{"id":"call_2","invalid":true}]},` +
 		`"response_metadata":{"finish_reason":"tool_calls","model_name":"m-1","output_version":"v1"},"type":"ai"}`
 	if got := encode(t, m); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -321,4 +321,56 @@ func FuzzWhatDecodesAsMessageEncodesToItself(f *testing.F) {
 			t.Fatalf("%q is written as\n%s and then as\n%s", data, written, again)
 		}
 	})
+}
+
+// Python's convert_to_messages refuses a call with a key more; messages that were stored before we knew have them.
+func TestCallsAreReadAsTheyWereWrittenBefore(t *testing.T) {
+	old := decode(t, `{"type":"ai","content":"","tool_calls":[{"name":"f","args":{},"id":"a","type":"tool_call","item_id":"i1","signature":"s1"},{"name":"h","args":{},"id":"c","type":"tool_call"}],`+
+		`"invalid_tool_calls":[{"name":"g","args":"{","id":"b","type":"invalid_tool_call","item_id":"i2","at":1}]}`)
+	want := []item.ToolCall{
+		{ID: "i1", CallID: "a", Name: "f", Arguments: "{}", Signature: "s1"}, {ID: "i2", CallID: "b", Name: "g", Arguments: "{"}, {CallID: "c", Name: "h", Arguments: "{}"},
+	}
+	if !reflect.DeepEqual(old.ToolCalls, want) {
+		t.Errorf("old: got %+v, want %+v", old.ToolCalls, want)
+	}
+	if again := decode(t, encode(t, old)); !reflect.DeepEqual(again, old) {
+		t.Errorf("written anew: got %+v, want %+v", again, old)
+	}
+	// What a client leaves out is gone, what it adds comes last, and what is not ours is nobody's.
+	edited := decode(t, `{"type":"ai","content":"","tool_calls":[{"name":"new","args":{},"id":"n"},{"name":"f","args":{},"id":"a"}],"additional_kwargs":{"x":1,"tributary_calls":[{"id":"gone"},{"id":"a","item_id":"i1"}]}}`)
+	if got := edited.ToolCalls; len(got) != 2 || got[0].ID != "i1" || got[1].CallID != "n" || string(edited.Kwargs) != `{"x":1}` {
+		t.Errorf("edited: got %+v and %s", got, edited.Kwargs)
+	}
+}
+
+func TestAToolsContentIsATextWhereItCanBe(t *testing.T) {
+	result := item.Message{
+		Role: item.Tool, CallID: "c", Content: []item.Block{{Type: item.TextBlock, Text: "ID: 1", Ref: 1}, {Type: item.TextBlock, Text: "Otters."}},
+		Blocks: item.Text("Page A"),
+	}
+	const want = `{"content":"ID: 1\nOtters.","tool_call_id":"c","status":"success",` +
+		`"artifact":{"type":"tributary","content":[{"type":"text","text":"ID: 1","ref":1},{"type":"text","text":"Otters."}],"blocks":[{"type":"text","text":"Page A"}]},` +
+		`"additional_kwargs":{},"response_metadata":{},"type":"tool"}`
+	written := encode(t, result)
+	if written != want {
+		t.Errorf("got  %s\nwant %s", written, want)
+	}
+	if again := decode(t, written); !reflect.DeepEqual(again, result) {
+		t.Errorf("read back: got %+v, want %+v", again, result)
+	}
+	// A client that changes the text means it.
+	changed := decode(t, strings.Replace(written, "Otters.\",\"tool", "Beavers.\",\"tool", 1))
+	if got := changed.Text(); got != "ID: 1\nBeavers." || len(changed.Blocks) != 1 || changed.Artifact != nil {
+		t.Errorf("changed: got %q, %v and artifact %s", got, changed.Blocks, changed.Artifact)
+	}
+	// What is no text stays a list, and so does what a client gave as one; a tool's own artifact stays its own.
+	picture := item.Message{Role: item.Tool, CallID: "c", Content: []item.Block{{Type: item.ImageBlock, URL: "https://a/b.png"}}}
+	for _, m := range []item.Message{picture, decode(t, `{"type":"tool","content":[{"type":"text","text":"a"}],"tool_call_id":"c"}`)} {
+		if got := encode(t, m); !strings.HasPrefix(got, `{"content":[`) {
+			t.Errorf("got %s, want a list", got)
+		}
+	}
+	if got := decode(t, `{"type":"tool","content":"a","tool_call_id":"c","artifact":{"type":"mine","content":[]}}`); string(got.Artifact) != `{"type":"mine","content":[]}` {
+		t.Errorf("artifact: got %s", got.Artifact)
+	}
 }

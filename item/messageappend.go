@@ -25,13 +25,15 @@ func (m Message) AppendJSON(dst []byte) ([]byte, error) {
 		}
 		o.String("status", status)
 	}
-	o.OptRaw("artifact", m.Artifact)
+	m.appendArtifact(&o)
 	if m.Usage != nil {
 		o.Member("usage_metadata", m.Usage.appendWire)
 	}
 	optList(&o, "reasoning", m.Reasoning, Reasoning.append)
 	o.OptString("order", string(m.Order.Usual()))
-	optList(&o, "blocks", m.Blocks, Block.AppendJSON)
+	if !m.ownArtifact() {
+		optList(&o, "blocks", m.Blocks, Block.AppendJSON)
+	}
 	o.Member("additional_kwargs", m.appendKwargs)
 	o.Member("response_metadata", m.appendMetadata)
 	o.String("type", langchainType(m.Role))
@@ -43,17 +45,16 @@ func (m Message) appendCalls(o *jsonline.Object) {
 	type call struct {
 		ToolCall
 		args json.RawMessage
-		at   int
 	}
 	var valid, invalid []call
 	if m.Role == Assistant {
 		valid, invalid = []call{}, []call{}
 	}
-	for i, c := range m.ToolCalls {
+	for _, c := range m.ToolCalls {
 		if args, ok := argumentsObject(c.Arguments); ok {
-			valid = append(valid, call{c, args, i})
+			valid = append(valid, call{c, args})
 		} else {
-			invalid = append(invalid, call{c, nil, i})
+			invalid = append(invalid, call{c, nil})
 		}
 	}
 	if valid != nil {
@@ -63,8 +64,6 @@ func (m Message) appendCalls(o *jsonline.Object) {
 			o.Raw("args", c.args)
 			o.String("id", c.CallID)
 			o.String("type", "tool_call")
-			o.OptString("item_id", c.ID)
-			o.OptString("signature", c.Signature)
 			return o.End()
 		})
 	}
@@ -76,9 +75,6 @@ func (m Message) appendCalls(o *jsonline.Object) {
 			o.String("id", c.CallID)
 			o.String("error", "the arguments are not a JSON object")
 			o.String("type", "invalid_tool_call")
-			o.OptString("item_id", c.ID)
-			o.OptString("signature", c.Signature)
-			o.Int("at", int64(c.at))
 			return o.End()
 		})
 	}
@@ -108,7 +104,11 @@ func (m Message) appendKwargs(dst []byte) ([]byte, error) {
 		}
 		thought = b.String()
 	}
-	return appendOpen(dst, m.Kwargs, [2]string{"reasoning_content", thought})
+	kwargs, err := m.withCalls()
+	if err != nil {
+		return dst, err
+	}
+	return appendOpen(dst, kwargs, [2]string{"reasoning_content", thought})
 }
 
 func (m Message) appendMetadata(dst []byte) ([]byte, error) {

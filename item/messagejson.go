@@ -36,9 +36,9 @@ type wireCall struct {
 	Args      json.RawMessage `json:"args"`
 	ID        string          `json:"id"`
 	Type      string          `json:"type"`
-	Item      string          `json:"item_id,omitempty"`
-	Signature string          `json:"signature,omitempty"`
-	Function  *wireFunction   `json:"function,omitempty"` // OpenAI's spelling, only read
+	Item      string          `json:"item_id,omitempty"`   // old, only read
+	Signature string          `json:"signature,omitempty"` // old, only read
+	Function  *wireFunction   `json:"function,omitempty"`  // OpenAI's spelling, only read
 }
 
 type wireFunction struct {
@@ -53,10 +53,10 @@ type wireInvalidCall struct {
 	ID        string `json:"id"`
 	Error     string `json:"error,omitempty"`
 	Type      string `json:"type"`
-	Item      string `json:"item_id,omitempty"`
-	Signature string `json:"signature,omitempty"`
-	// At is the call's place among all calls of the message, so that the order survives being split
-	// into valid and invalid ones. Other programs do not write it; their invalid calls come last.
+	Item      string `json:"item_id,omitempty"`   // old, only read
+	Signature string `json:"signature,omitempty"` // old, only read
+	// At is the call's place among all calls of the message in old messages; see callsKey. Other programs do not
+	// write it; their invalid calls come last.
 	At *int `json:"at,omitempty"`
 }
 
@@ -221,9 +221,7 @@ func (m *Message) fromWire(w wire) error {
 		ID: w.ID, Role: role, Name: w.Name, Content: content, Parts: parts, CallID: w.CallID,
 		Failed: role == Tool && w.Status == "error", Blocks: w.Blocks, Reasoning: w.Reasoning,
 	}
-	if !isNull(w.Artifact) {
-		m.Artifact = compact(w.Artifact)
-	}
+	m.takeArtifact(w.Artifact)
 	for _, c := range w.ToolCalls {
 		call := ToolCall{ID: c.Item, CallID: c.ID, Name: c.Name, Arguments: argumentsText(c.Args), Signature: c.Signature}
 		if c.Function != nil {
@@ -268,6 +266,7 @@ func (m *Message) takeKnown(w wire) error {
 	if !ok {
 		return errors.New("message: response_metadata must be an object")
 	}
+	kwargs = m.takeCalls(kwargs)
 	thought, kwargs := takeKey(kwargs, "reasoning_content")
 	if thought != "" && len(m.Reasoning) == 0 {
 		m.Reasoning = []Reasoning{{Summary: Text(thought)}}

@@ -40,10 +40,10 @@ type Config struct {
 	MaxRuns int `yaml:"max_runs"`
 	// MaxAttempts is how many crashes a run may see at one place before it is given up.
 	MaxAttempts int `yaml:"max_attempts"`
-	// RecursionLimit is how many steps the graph of a run may take that says nothing else.
-	RecursionLimit int `yaml:"recursion_limit"`
 	// MaxSteps is how often the built-in agent calls its model to answer one message; 0 for its default.
 	MaxSteps int `yaml:"max_steps"`
+	// RecursionLimit is how many steps the graph of a run may take, where neither the run nor the graph says.
+	RecursionLimit int `yaml:"recursion_limit"`
 	// OmitRequests says that what models are shown is not kept.
 	OmitRequests bool `yaml:"omit_requests"`
 	// RunTimeout ends runs that take longer; "0s" for never.
@@ -86,7 +86,10 @@ func loadConfig(path, data string) (Config, error) {
 	if c.Durability != "process" && c.Durability != "disk" {
 		return c, fmt.Errorf("configuration: durability must be process or disk, not %q", c.Durability)
 	}
-	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "max_attempts": int64(c.MaxAttempts), "max_steps": int64(c.MaxSteps), "recursion_limit": int64(c.RecursionLimit), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
+	for name, n := range map[string]int64{
+		"max_runs": int64(c.MaxRuns), "max_attempts": int64(c.MaxAttempts), "max_steps": int64(c.MaxSteps), "recursion_limit": int64(c.RecursionLimit),
+		"run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain),
+	} {
 		if n < 0 {
 			return c, fmt.Errorf("configuration: %s must not be negative", name)
 		}
@@ -196,9 +199,8 @@ func dataHome() (string, error) {
 // options are the runtime's, as the configuration has them.
 func (c Config) options() tributary.Options {
 	return tributary.Options{
-		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts,
-		RecursionLimit: c.RecursionLimit, Timeout: orNever(c.RunTimeout), MaxSteps: c.MaxSteps, OmitRequests: c.OmitRequests,
-		Retry: c.net(), Answers: c.Answers,
+		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
+		RecursionLimit: c.RecursionLimit, OmitRequests: c.OmitRequests, Timeout: orNever(c.RunTimeout), Retry: c.net(), Answers: c.Answers,
 	}
 }
 

@@ -170,7 +170,9 @@ func identity(addr, key string) (func(*http.Request) (run.Identity, error), erro
 	return func(r *http.Request) (run.Identity, error) {
 		given := r.Header.Get("X-Api-Key")
 		if given == "" {
-			given, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+			if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
+				given = strings.TrimSpace(token)
+			}
 		}
 		if subtle.ConstantTimeCompare([]byte(given), []byte(key)) != 1 {
 			return run.Identity{}, errors.New("an API key is required: send it as x-api-key")

@@ -13,7 +13,7 @@ var (
 	// runs is what a route may know of them.
 	runs = []string{"graph", "internal/journal", "internal/run"}
 	// routes is what all dialects of the server share.
-	routes    = []string{"internal/server/edge", "internal/server/feed", "internal/server/jsonvalue", "internal/server/stream"}
+	routes    = []string{"internal/server/edge", "internal/server/feed", "internal/server/jsonvalue", "internal/server/socket", "internal/server/stream"}
 	langgraph = []string{"internal/wire", "internal/wire/langgraph", "internal/wire/protocol2", "internal/wire/sse"}
 	support   = []string{"event/eventtest", "internal/storage/storagetest", "internal/transcript/transcripttest"}
 )
@@ -62,6 +62,7 @@ var Rules = []Rule{
 	{"internal/server/feed", join(nouns, runs, []string{"internal/wire", "internal/wire/sse"}), []string{"net/http"},
 		"readers of runs get bytes and bells; who writes them where is not its business"},
 	{"internal/server/stream", join(runs, []string{"internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},
+	{"internal/server/socket", []string{"internal/server/feed", "internal/server/stream"}, nil, "it talks for any dialect"},
 	{"internal/server/webhook", []string{"internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
 	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,

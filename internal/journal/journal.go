@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/tributary-ai/tributary/event"
 )
 
 var (
@@ -287,17 +285,4 @@ func (j *Journal) Live() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.tails)
-}
-
-// promised reports whether an event must be on disk before anybody sees it.
-func promised(e event.Event) bool {
-	switch e := e.(type) {
-	case event.RunQueued, event.RunStarted, event.AttemptStarted, event.RunEnded, event.CheckpointSaved, event.InterruptRaised:
-		return true
-	case event.ItemStarted:
-		return e.Type == "tool_result"
-	case event.ItemEnded:
-		return e.Item != nil && e.Item.ItemType() == "tool_result"
-	}
-	return false
 }

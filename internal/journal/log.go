@@ -183,7 +183,7 @@ func (q *queue) add(l *Log, b Batch) error {
 		q.data = append(q.data, '\n')
 		env.Run, env.Thread, env.Epoch = l.lease.Run, l.thread, l.lease.Epoch
 		q.events = append(q.events, env)
-		q.disk = q.disk || promised(env.Event)
+		q.disk = q.disk || env.Event.Promised()
 	}
 	l.seq += uint64(len(b.Events))
 	q.saves = append(q.saves, b.Saves...)

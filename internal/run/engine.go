@@ -24,11 +24,9 @@ type Options struct {
 	Store       Store
 	Journal     *journal.Journal
 	Checkpoints graph.Checkpointer
-	// Build makes the graph of a run, from its assistant and configuration, each time it executes.
+	// Build makes the graph of a run, from its assistant and configuration, each time it executes, and once before it is
+	// accepted: an error then refuses the order.
 	Build func(ctx context.Context, r Run) (*graph.Graph, error)
-	// Check refuses a request before it is accepted, for reasons that only whoever builds graphs knows; nil
-	// for none.
-	Check func(ctx context.Context, who Identity, req Request) error
 	// Memory is the long-term memory of an identity; nil for none.
 	Memory func(who Identity) graph.Store
 	// Folder opens the folder of a thread; nil for none.
@@ -57,7 +55,7 @@ type Options struct {
 	MaxAttempts int
 	// Timeout ends runs that say nothing else; an attempt has all of it. Default 6 h; negative for never.
 	Timeout time.Duration
-	// RecursionLimit is how many steps the graph of a run may take where neither of them says anything else. Default 1000.
+	// RecursionLimit is how many steps a run may take where neither the run nor its graph says. Default 1000.
 	RecursionLimit int
 	// StateBytes is how much state of threads is kept in memory for their next runs. Default 64 MiB.
 	StateBytes int
@@ -115,6 +113,7 @@ type Engine struct {
 	loops       sync.WaitGroup
 	states      *graph.Cache
 	desk        *desk
+	answering   answerLocks
 
 	mu       sync.Mutex
 	active   map[string]*active
@@ -196,18 +195,13 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// Start creates a run on a thread. When it returns, the run will end, whatever happens.
+// Start creates a run of a request that is complete: see [Engine.Prepare]. When it returns, the run will end, whatever happens.
 func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Request) (Run, error) {
 	if err := ValidID("thread_id", thread); err != nil {
 		return Run{}, err
 	}
 	if err := req.validate(); err != nil {
 		return Run{}, err
-	}
-	if e.opt.Check != nil {
-		if err := e.opt.Check(ctx, who, req); err != nil {
-			return Run{}, err
-		}
 	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}

@@ -230,12 +230,11 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
-		Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Requests: x.e.opt.Requests,
+		Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Requests: x.e.opt.Requests, Limit: x.e.opt.RecursionLimit,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err
 	}
-	exec.UsualLimit = x.e.opt.RecursionLimit
 	if len(req.Command) > 0 && string(req.Command) != "null" {
 		exec.Orders = &graph.Orders{}
 		if err := json.Unmarshal(req.Command, exec.Orders); err != nil {

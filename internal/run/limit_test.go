@@ -34,7 +34,7 @@ func TestARunSaysWhichLimitItHit(t *testing.T) {
 		{"time by the request", slow, func(o *run.Options) { o.Timeout = time.Hour }, func(r *run.Request) { r.Timeout = 20 * time.Millisecond },
 			run.TimedOut, graph.CodeTimeout, "20ms, which is the timeout of its request"},
 		{"steps by the setting", forever, func(o *run.Options) { o.RecursionLimit = 7 }, nil,
-			run.Failed, graph.CodeRecursionLimit, "7 steps without coming to an end; raise recursion_limit, of the run or in the settings"},
+			run.Failed, graph.CodeRecursionLimit, "7 steps without coming to an end; raise recursion_limit, of the run or in the configuration"},
 		{"steps by the request", forever, func(o *run.Options) { o.RecursionLimit = 7 }, func(r *run.Request) { r.Config = []byte(`{"recursion_limit":9}`) },
 			run.Failed, graph.CodeRecursionLimit, "9 steps"},
 		{"steps by default", forever, func(*run.Options) {}, nil, run.Failed, graph.CodeRecursionLimit, "1000 steps"},

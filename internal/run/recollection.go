@@ -48,7 +48,7 @@ func recollect(journal []event.Envelope) *recollection {
 		env := &journal[i]
 		// A broken law is told by whoever checks for it; what can be made sense of is recalled.
 		_ = fold.Apply(env)
-		switch e := env.Event.(type) {
+		switch e := env.Event.(type) { // what nodes may ask again about: tools, turns and sub-agents
 		case event.ItemStarted:
 			if _, known := r.results[e.CallID]; e.Type == item.TypeToolResult && !known {
 				r.results[e.CallID] = toolOutcome{}

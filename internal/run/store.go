@@ -19,6 +19,7 @@ type Store interface {
 	Runs
 	Queue
 	FollowUps
+	Assistants
 }
 
 // Threads keeps threads.

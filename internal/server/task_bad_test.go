@@ -69,7 +69,7 @@ func TestBadTaskRequestsChangeNothing(t *testing.T) {
 		{"POST", "/tasks", `{"input":"hi","on_disconnect":"panic"}`, 422, "on_disconnect", nil},
 		{"POST", "/tasks", `{"input":"hi","assistant":"nobody"}`, 404, "assistant", nil},
 		{"POST", "/tasks", `{"input":"hi","assistant":"` + nobody + `"}`, 404, "assistant", nil},
-		{"POST", "/tasks", `{"input":"hi","thread_id":"x"}`, 422, "thread_id", nil},
+		{"POST", "/tasks", `{"input":"hi","thread_id":"x y"}`, 422, "thread_id", nil},
 		{"POST", "/tasks", `{"input":"hi","thread_id":"` + thread + `"}`, 404, "", nil},
 		{"POST", "/tasks", `{"input":"hi","previous_task_id":"` + nobody + `"}`, 404, "previous_task_id", nil},
 		{"POST", "/tasks", `{"input":"hi","previous_task_id":"` + theirs + `"}`, 404, "previous_task_id", nil},

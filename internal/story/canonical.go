@@ -89,7 +89,7 @@ func newNames(rec *Recording) *names {
 	for _, r := range rec.Runs {
 		for _, env := range r.Events {
 			n.roles[env.Run], n.roles[env.Thread] = "run", "thread"
-			switch e := env.Event.(type) {
+			switch e := env.Event.(type) { // those that make ids; one that is missing shows as an id without a role
 			case event.CheckpointSaved:
 				n.roles[e.ID] = "checkpoint"
 			case event.NodeStarted:

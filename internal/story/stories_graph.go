@@ -56,6 +56,42 @@ call that it is about, because several may be at work.
 	},
 }
 
+// What a page shows beside a conversation.
+var (
+	title     = graph.LastValue[string]("title")
+	todos     = graph.LastValue[[]todo]("todos")
+	artifacts = graph.Merge[string]("artifacts")
+)
+
+type todo struct {
+	Content string `json:"content"`
+	Status  string `json:"status"`
+}
+
+var stateFields = Story{
+	Name: "state-fields",
+	Tells: `A title, todos and artifacts grow beside the messages.
+
+They are fields of the state like any other: updates tell what each node wrote, values the whole as it stands. A list of
+todos replaces the one before; artifacts are added to those that there are. A node that writes no messages is told all
+the same.
+`,
+	Happens: func(w *World) {
+		w.serve(graph.New("desk", messages, title, todos, artifacts).
+			Node("plan", func(context.Context, *graph.Scope) (graph.Command, error) {
+				return graph.Update(title.Set("On ferns"), todos.Set([]todo{{"read", "in_progress"}, {"write", "pending"}})), nil
+			}).
+			Node("write", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+				cmd, err := speaks("writer", scripted.Words("Done."))(ctx, s)
+				cmd.Writes = append(cmd.Writes, todos.Set([]todo{{"read", "completed"}, {"write", "completed"}}),
+					artifacts.Set(map[string]string{"ferns.md": "/outputs/ferns.md"}))
+				return cmd, err
+			}).
+			Chain(graph.Start, "plan", "write", graph.End))
+		w.ask("Write about ferns.", run.Success)
+	},
+}
+
 var subgraph = Story{
 	Name: "subgraph",
 	Tells: `A graph has another one for a node.

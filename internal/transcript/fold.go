@@ -113,7 +113,7 @@ func (f *Fold) admit() bool {
 		f.broke(Order, "seq jumps from %d to %d", f.seq, env.Seq)
 	}
 	f.seq = env.Seq
-	switch env.Event.(type) {
+	switch env.Event.(type) { // only these come before the start; whatever kinds there will be come after it
 	case event.RunQueued, event.RunStarted:
 	default:
 		if !f.started {
@@ -125,7 +125,7 @@ func (f *Fold) admit() bool {
 		return false
 	}
 	if f.stale > 0 {
-		switch env.Event.(type) {
+		switch env.Event.(type) { // nothing else comes first after a crash, whatever kinds there will be
 		case event.TurnVoided, event.AttemptStarted:
 		default:
 			f.broke(Order, "%d turns of an earlier attempt are open; they must be voided first", f.stale)

@@ -24,7 +24,7 @@ const (
 	maxName = 256 // bytes of names that clients choose
 )
 
-// PathID reads an id from the path; ours are UUIDs.
+// PathID reads an id of ours from the path, which is a UUID; see PathThread for threads.
 func PathID(r *http.Request, name string) (string, error) {
 	return ParseID(name, r.PathValue(name))
 }
@@ -36,6 +36,27 @@ func ParseID(field, id string) (string, error) {
 		return "", run.Invalidf(field, "must be a UUID")
 	}
 	return u.String(), nil
+}
+
+// PathThread reads a thread's id from the path.
+func PathThread(r *http.Request) (string, error) {
+	return ParseThread("thread_id", r.PathValue("thread_id"))
+}
+
+// ParseThread reads a thread's id. Its maker chooses it: programs that keep conversations elsewhere have names for them
+// already.
+func ParseThread(field, id string) (string, error) {
+	if u, err := uuid.Parse(id); err == nil && len(id) == 36 {
+		return u.String(), nil
+	}
+	const most = 64
+	letters := strings.IndexFunc(id, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_')
+	})
+	if id == "" || len(id) > most || letters >= 0 {
+		return "", run.Invalidf(field, "must be 1 to %d letters, digits, - and _", most)
+	}
+	return id, nil
 }
 
 // NewID makes one.
@@ -60,6 +81,32 @@ func (p Page) Bounds(defaultLimit int) (limit, offset int, err error) {
 		return 0, 0, run.Invalidf("offset", "must not be negative")
 	}
 	return limit, p.Offset, nil
+}
+
+// withoutEmpty leaves the words of the query out that have no value, for every route alike: Python's clients write what they
+// do not mean to say as "stream_mode=".
+func withoutEmpty(r *http.Request) *http.Request {
+	pairs := strings.Split(r.URL.RawQuery, "&")
+	kept := slices.DeleteFunc(slices.Clone(pairs), func(pair string) bool {
+		_, value, _ := strings.Cut(pair, "=")
+		return value == ""
+	})
+	if len(kept) == len(pairs) || r.URL.RawQuery == "" {
+		return r
+	}
+	clean, at := *r, *r.URL
+	at.RawQuery = strings.Join(kept, "&")
+	clean.URL = &at
+	return &clean
+}
+
+// QueryWords reads a list from the query: a word each time, or several with commas between them.
+func QueryWords(r *http.Request, name string) []string {
+	var words []string
+	for _, some := range r.URL.Query()[name] {
+		words = append(words, strings.Split(some, ",")...)
+	}
+	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
 }
 
 // QueryPage reads limit and offset from the query.

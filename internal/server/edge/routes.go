@@ -70,7 +70,7 @@ func (t *Routes) Handle(pattern string, h Handler, doc Doc) {
 			t.Fail(w, r, Refuse(http.StatusUnauthorized, err.Error()))
 			return
 		}
-		if err := h(w, r, who); err != nil {
+		if err := h(w, withoutEmpty(r), who); err != nil {
 			t.Fail(w, r, err)
 		}
 	})

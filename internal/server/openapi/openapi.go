@@ -54,8 +54,15 @@ func ofRoutes(t *edge.Routes, version string) jsonvalue.Object {
 		{"tags", tags},
 		{"paths", paths},
 		{"webhooks", d.sent},
-		{"components", jsonvalue.Object{{"schemas", d.named}, {"responses", refusals}}},
+		{"components", jsonvalue.Object{{"schemas", d.named}, {"responses", refusals}, {"securitySchemes", keys}}},
+		{"security", jsonvalue.List{jsonvalue.Object{{"key", jsonvalue.List{}}}, jsonvalue.Object{{"bearer", jsonvalue.List{}}}, jsonvalue.Object{}}},
 	}
+}
+
+// keys are the ways to say who asks. A server for this machine alone may want none.
+var keys = jsonvalue.Object{
+	{"key", jsonvalue.Object{{"type", "apiKey"}, {"in", "header"}, {"name", "X-Api-Key"}}},
+	{"bearer", jsonvalue.Object{{"type", "http"}, {"scheme", "bearer"}}},
 }
 
 // refusal says what the statuses mean here.
@@ -90,6 +97,9 @@ func (d *document) add(tag string, r edge.Route) {
 		o = append(o, jsonvalue.Member{"requestBody", jsonvalue.Object{{"content", content("application/json", d.of(r.Body))}}})
 		d.partial = false
 	}
+	if r.Open {
+		o = append(o, jsonvalue.Member{"security", jsonvalue.List{}})
+	}
 	if d.paths[path] == nil {
 		d.order = append(d.order, path)
 	}
@@ -106,9 +116,9 @@ func (d *document) answer(v any) jsonvalue.Object {
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// uuids are the parameters of paths that are ids of ours. A graph's name stands for its assistant, and a task's id may be a
-// provider's.
-var uuids = []string{"thread_id", "run_id", "cron_id", "checkpoint_id"}
+// uuids are the parameters of paths that are ids of ours. A graph's name stands for its assistant, a task's id may be a
+// provider's, and a thread's whatever its maker chose.
+var uuids = []string{"run_id", "cron_id", "checkpoint_id"}
 
 func (d *document) parameters(method, path string, doc edge.Doc) jsonvalue.List {
 	all := jsonvalue.List{}

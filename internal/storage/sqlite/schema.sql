@@ -1,4 +1,4 @@
--- Version 4: what a new file is made of. Files of older versions get here by the steps in schema.go.
+-- Version 3: what a new file is made of. Files of older versions get here by the steps in schema.go.
 -- Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the tables that have many
 -- rows. "sum" columns are checksums of their rows; see seal.go. auto_vacuum must be set before the first table is made.
 

@@ -202,10 +202,8 @@ func tidy(m map[string]any) {
 	if whole {
 		delete(m, "tool_call_chunks")
 	}
-	if calls, ok := m["tool_calls"].([]any); ok {
-		for _, c := range calls {
-			delete(c.(map[string]any), "item_id")
-		}
+	if kwargs, ok := m["additional_kwargs"].(map[string]any); ok { // the items of the calls, for our own wire
+		delete(kwargs, "tributary_calls")
 	}
 }
 

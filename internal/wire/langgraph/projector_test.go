@@ -1,8 +1,10 @@
 package langgraph_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/internal/wire/langgraph"
@@ -304,5 +307,34 @@ func BenchmarkDelta(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.SetBytes(int64(len(frames[0].Data)))
+	}
+}
+
+func TestAnInputThatTouchesNothingTellsNoEmptyValues(t *testing.T) {
+	s := serve(t)
+	g := graph.New("bare", topic)
+	g.Node("set", func(context.Context, *graph.Scope) (graph.Command, error) {
+		return graph.Update(topic.Set("ferns")), nil
+	})
+	g.Chain(graph.Start, "set", graph.End)
+	if err := g.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	s.graphs["bare"] = g
+	th := s.thread()
+	values := func(input string) (all []string) {
+		for _, f := range th.run(run.Request{Graph: "bare", Input: json.RawMessage(input)}).project(t, langgraph.Options{Modes: langgraph.Values}) {
+			if f.Name == "values" {
+				all = append(all, string(f.Data))
+			}
+		}
+		return all
+	}
+	if got, want := fmt.Sprint(values(`{}`)), `[{"topic":"ferns"}]`; got != want {
+		t.Errorf("first: got %s, want %s", got, want)
+	}
+	// Where there was something before, that is told, whatever the input touches.
+	if got, want := fmt.Sprint(values(`{}`)), `[{"topic":"ferns"} {"topic":"ferns"}]`; got != want {
+		t.Errorf("second: got %s, want %s", got, want)
 	}
 }

@@ -43,6 +43,7 @@ type space struct {
 	checkpoint string // where the graph stands; empty if not known
 	begun      bool   // its first state was told
 	wrote      bool   // something was written since the checkpoint
+	fresh      bool   // the checkpoint is the one before an input
 	state      State
 	loaded     bool // state is that of checkpoint
 }

@@ -1,9 +1,11 @@
 package langgraph
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -142,15 +144,22 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	p := v.p()
 	ns := v.env.NS
 	p.within(ns)
-	wrote := p.space(ns).wrote || len(e.Changed) > 0
+	wrote, fresh := p.space(ns).wrote || len(e.Changed) > 0, p.space(ns).fresh
 	p.stand(ns, e.ID)
 	switch e.Source {
 	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
-		p.space(ns).wrote = true
+		p.space(ns).fresh = true
 		wrote = false
 	case event.FromFork, event.FromUpdate: // where the run begins
 		wrote = true
 	case event.FromLoop:
+		if fresh && !wrote && p.opt.Modes.Has(showState) { // unless there is nothing
+			st, err := p.state(ns)
+			if err != nil {
+				return err
+			}
+			wrote = !bytes.Equal(st.Values, emptyObject)
+		}
 	}
 	return p.tellState(ns, wrote)
 }
@@ -172,8 +181,21 @@ func (v *visitor) Custom(e event.Custom) error {
 	return nil
 }
 
-// Warned has no word here; it is in the run's own record.
-func (v *visitor) Warned(event.Warned) error { return nil }
+// Warned, teams and plans have no words here. They are custom events, whose type is the kind of event.
+func (v *visitor) Warned(e event.Warned) error               { return v.p().tellFact(e) }
+func (v *visitor) TeamFormed(e event.TeamFormed) error       { return v.p().tellFact(e) }
+func (v *visitor) PlanUpdated(e event.PlanUpdated) error     { return v.p().tellFact(e) }
+func (v *visitor) TeamDissolved(e event.TeamDissolved) error { return v.p().tellFact(e) }
+
+// tellFact tells what the dialect has no words for: {"type": its kind, …}.
+func (p *Projector) tellFact(e event.Event) error {
+	if !p.shows(Custom) {
+		return nil
+	}
+	b, err := wire.AppendFact(nil, e)
+	p.emit(p.name("custom", p.env.NS), b)
+	return err
+}
 
 // TaskStarted and TaskEnded are sub-agents, which this dialect knows as namespaces.
 func (v *visitor) TaskStarted(event.TaskStarted) error { return nil }
@@ -343,11 +365,6 @@ func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 	}
 	return nil
 }
-
-// Teams and plans are values of the state where an agent wants LangGraph's clients to see them.
-func (v *visitor) TeamFormed(event.TeamFormed) error       { return nil }
-func (v *visitor) PlanUpdated(event.PlanUpdated) error     { return nil }
-func (v *visitor) TeamDissolved(event.TeamDissolved) error { return nil }
 
 // Unknown was written by a newer version.
 func (v *visitor) Unknown(event.Unknown) error { return nil }

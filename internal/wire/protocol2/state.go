@@ -26,11 +26,14 @@ type State struct {
 	Values json.RawMessage
 }
 
+var emptyObject = json.RawMessage("{}")
+
 // space is what is known of a graph's namespace.
 type space struct {
 	checkpoint string // where the graph stands; empty if not known
 	begun      bool   // its first state was told
 	wrote      bool   // something was written since the checkpoint
+	fresh      bool   // the checkpoint is the one before an input
 	state      *State // of checkpoint, once it was read
 }
 
@@ -50,7 +53,7 @@ func (p *Projector) state(ns string) (*State, error) {
 		return sp.state, nil
 	}
 	if sp.checkpoint == "" {
-		return &State{Values: json.RawMessage("{}")}, nil
+		return &State{Values: emptyObject}, nil
 	}
 	st, err := p.opt.States.State(ns, sp.checkpoint)
 	if err != nil {
@@ -77,11 +80,11 @@ func (p *Projector) enter(ns string) error {
 	if id == "" {
 		return nil
 	}
-	return p.tellState(ns)
+	return p.tellState(ns, true)
 }
 
 // tellState tells of the state that a namespace has reached: which checkpoint, then its values.
-func (p *Projector) tellState(ns string) error {
+func (p *Projector) tellState(ns string, values bool) error {
 	sc := p.open(ns)
 	if p.begin("checkpoints", "checkpoints", sc, "") {
 		st, err := p.state(ns)
@@ -96,7 +99,7 @@ func (p *Projector) tellState(ns string) error {
 		p.buf = append(appendField(b, "source", string(st.Source)), '}')
 		p.end()
 	}
-	if p.begin("values", "values", sc, "") {
+	if values && p.begin("values", "values", sc, "") {
 		st, err := p.state(ns)
 		if err != nil {
 			return err

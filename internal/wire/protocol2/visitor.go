@@ -1,6 +1,7 @@
 package protocol2
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -182,20 +183,27 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	ns := v.env.NS
 	p.within(ns)
 	sp := p.space(ns)
-	wrote := sp.wrote || len(e.Changed) > 0
+	wrote, fresh := sp.wrote || len(e.Changed) > 0, sp.fresh
 	*sp = space{checkpoint: e.ID, begun: true}
 	switch e.Source {
 	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
-		sp.wrote = true
+		sp.fresh = true
 		wrote = false
 	case event.FromFork, event.FromUpdate: // where the run begins
 		wrote = true
 	case event.FromLoop:
 	}
-	if !wrote {
+	if !wrote && !fresh {
 		return nil
 	}
-	return p.tellState(ns)
+	if !wrote { // an input that touched no field leaves nothing to tell, if there was nothing before
+		st, err := p.state(ns)
+		if err != nil {
+			return err
+		}
+		wrote = !bytes.Equal(st.Values, emptyObject)
+	}
+	return p.tellState(ns, wrote)
 }
 
 func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
@@ -231,8 +239,22 @@ func (v *visitor) Custom(e event.Custom) error {
 	return nil
 }
 
-// Warned has no word here; it is in the run's own record.
-func (v *visitor) Warned(event.Warned) error { return nil }
+// Warned, teams and plans have no words here. They are custom events, whose type is the kind of event.
+func (v *visitor) Warned(e event.Warned) error               { return v.p().tellFact(e) }
+func (v *visitor) TeamFormed(e event.TeamFormed) error       { return v.p().tellFact(e) }
+func (v *visitor) PlanUpdated(e event.PlanUpdated) error     { return v.p().tellFact(e) }
+func (v *visitor) TeamDissolved(e event.TeamDissolved) error { return v.p().tellFact(e) }
+
+// tellFact tells what the protocol has no words for, under its kind's name.
+func (p *Projector) tellFact(e event.Event) (err error) {
+	if p.begin("custom:"+e.Kind(), "custom", p.open(p.env.NS), "") {
+		b := append(event.AppendString(append(p.buf, `{"name":`...), e.Kind()), `,"payload":`...)
+		b, err = wire.AppendFact(b, e)
+		p.buf = append(b, '}')
+		p.end()
+	}
+	return err
+}
 
 // TaskStarted is a sub-agent, which this protocol knows as a namespace that a tool call caused.
 func (v *visitor) TaskStarted(e event.TaskStarted) error {
@@ -391,11 +413,6 @@ func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 	}
 	return nil
 }
-
-// Teams and plans are values of the state where an agent wants LangGraph's clients to see them.
-func (v *visitor) TeamFormed(event.TeamFormed) error       { return nil }
-func (v *visitor) PlanUpdated(event.PlanUpdated) error     { return nil }
-func (v *visitor) TeamDissolved(event.TeamDissolved) error { return nil }
 
 // Unknown was written by a newer version.
 func (v *visitor) Unknown(event.Unknown) error { return nil }

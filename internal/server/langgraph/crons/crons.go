@@ -54,7 +54,7 @@ func (s *Service) Mount(t *edge.Routes) {
 type Cron struct {
 	ID             string          `json:"cron_id" format:"uuid"`
 	Assistant      string          `json:"assistant_id" format:"uuid"`
-	Thread         *string         `json:"thread_id" format:"uuid"`
+	Thread         *string         `json:"thread_id"`
 	Schedule       string          `json:"schedule"`
 	Timezone       *string         `json:"timezone"`
 	EndTime        *time.Time      `json:"end_time"`
@@ -158,7 +158,7 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request, who run.Identit
 	at := time.Now().UTC()
 	c := run.Cron{ID: edge.NewID(), Enabled: true, Metadata: req.Metadata, CreatedAt: at, UpdatedAt: at}
 	if id := r.PathValue("thread_id"); id != "" {
-		if c.Thread, err = edge.ParseID("thread_id", id); err != nil {
+		if c.Thread, err = edge.ParseThread("thread_id", id); err != nil {
 			return err
 		}
 	}
@@ -287,7 +287,7 @@ func (s *Service) query(w http.ResponseWriter, r *http.Request, who run.Identity
 	}
 	var err error
 	if req.ThreadID != "" {
-		if q.Thread, err = edge.ParseID("thread_id", req.ThreadID); err != nil {
+		if q.Thread, err = edge.ParseThread("thread_id", req.ThreadID); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -102,7 +102,7 @@ func (b *filterBody) filter() (protocol2.Filter, error) {
 // streamEvents is a stream of a thread's events, which stays open from run to run. The thread need not exist yet: clients
 // that make its id themselves open the stream before they start the first run.
 func (s *Service) streamEvents(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	thread, err := edge.PathID(r, "thread_id")
+	thread, err := edge.PathThread(r)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,8 @@ func (b *branch) json() jsonvalue.Object {
 	return o
 }
 
-// treeCommand tells which graphs and nodes the thread's latest run consists of.
+// treeCommand tells which graphs the thread's latest run consists of: its own, subgraphs and sub-agents. Nodes that are no
+// graphs are not among them.
 func (s *Service) treeCommand(ctx context.Context, who run.Identity, thread string) (jsonvalue.Object, error) {
 	runs, err := s.opt.Store.ThreadRuns(ctx, who, thread, "", 1, 0)
 	if err != nil {
@@ -62,12 +63,19 @@ func (s *Service) treeCommand(ctx context.Context, who run.Identity, thread stri
 		if err != nil {
 			return nil, err
 		}
+		// Of all kinds those matter that tell where there is a graph, and what became of it.
 		switch e := env.Event.(type) {
+		case event.CheckpointSaved:
+			find(env.NS)
 		case event.NodeStarted:
-			find(below(env.NS, env.Node, e.Execution)).status = "running"
+			find(env.NS)
+			if b := known[below(env.NS, env.Node, e.Execution)]; b != nil {
+				b.status = "running" // again
+			}
 		case event.NodeEnded:
-			b := find(below(env.NS, env.Node, e.Execution))
+			b := known[below(env.NS, env.Node, e.Execution)]
 			switch {
+			case b == nil: // a node that is no graph
 			case e.Error != nil:
 				b.status = "failed"
 			case len(e.Interrupts) > 0:
@@ -75,6 +83,10 @@ func (s *Service) treeCommand(ctx context.Context, who run.Identity, thread stri
 			default:
 				b.status = "completed"
 			}
+		case event.TaskStarted:
+			find(env.NS).status = "running"
+		case event.TaskEnded:
+			find(env.NS).status = treeStatus(e.Status)
 		case event.RunEnded:
 			root.status = treeStatus(e.Status)
 		}

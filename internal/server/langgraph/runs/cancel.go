@@ -56,7 +56,7 @@ func (s *Service) stop(ctx context.Context, who run.Identity, rn run.Run, action
 }
 
 type cancellation struct {
-	ThreadID string   `json:"thread_id" format:"uuid" doc:"required with run_ids"`
+	ThreadID string   `json:"thread_id" doc:"required with run_ids"`
 	RunIDs   []string `json:"run_ids"`
 	Status   string   `json:"status" enum:"pending,running,all" doc:"instead of run_ids"`
 }
@@ -93,7 +93,7 @@ func (s *Service) cancelRuns(w http.ResponseWriter, r *http.Request, who run.Ide
 }
 
 func (s *Service) named(ctx context.Context, who run.Identity, thread string, ids []string) (found []run.Run, err error) {
-	if thread, err = edge.ParseID("thread_id", thread); err != nil {
+	if thread, err = edge.ParseThread("thread_id", thread); err != nil {
 		return nil, err
 	}
 	if len(ids) > edge.MaxLimit {
@@ -122,7 +122,7 @@ func (s *Service) inFlight(ctx context.Context, who run.Identity, status, thread
 		return nil, err
 	}
 	if thread != "" {
-		if thread, err = edge.ParseID("thread_id", thread); err != nil {
+		if thread, err = edge.ParseThread("thread_id", thread); err != nil {
 			return nil, err
 		}
 	}

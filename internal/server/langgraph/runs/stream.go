@@ -143,11 +143,7 @@ func (s *Service) join(w http.ResponseWriter, r *http.Request, who run.Identity)
 	if err != nil {
 		return nil, err
 	}
-	var modes []string
-	for _, m := range r.URL.Query()["stream_mode"] {
-		modes = append(modes, strings.Split(m, ",")...)
-	}
-	p, err := s.projection(rn, modes)
+	p, err := s.projection(rn, edge.QueryWords(r, "stream_mode"))
 	if err != nil {
 		return nil, err
 	}

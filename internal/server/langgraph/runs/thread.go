@@ -18,10 +18,7 @@ import (
 // streamThread follows all runs of a thread as their own streams would show them, one after the other, for ever. An
 // event's id is its run's and its own, so that a reader can come back to either.
 func (s *Service) streamThread(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	for _, mode := range strings.Split(strings.Join(append(r.URL.Query()["stream_modes"], r.URL.Query()["stream_mode"]...), ","), ",") {
-		if mode == "" {
-			continue
-		}
+	for _, mode := range append(edge.QueryWords(r, "stream_modes"), edge.QueryWords(r, "stream_mode")...) {
 		if _, err := edge.OneOf("stream_modes", mode, "run_modes", "lifecycle", "state_update"); err != nil {
 			return err
 		}

@@ -1,10 +1,12 @@
 package runs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -119,7 +121,7 @@ func (o *outcomeReader) poll(ctx context.Context) (<-chan struct{}, error) {
 			return bell, err
 		}
 		for i := range events {
-			switch e := events[i].Event.(type) {
+			switch e := events[i].Event.(type) { // where the graph stands and how the run ended; the rest is no part of the answer
 			case event.CheckpointSaved:
 				if events[i].NS == "" {
 					o.checkpoint = e.ID
@@ -169,7 +171,24 @@ func (o *outcomeReader) result(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if o.end.Status == event.Interrupted && snap != nil {
-		return json.Marshal(jsonvalue.Object{{"__interrupt__", state.Questions(snap)}})
+		return asking(values, state.Questions(snap))
 	}
 	return values, nil
+}
+
+// asking is the values with the questions that are open beside them.
+func asking(values json.RawMessage, questions jsonvalue.List) ([]byte, error) {
+	asked, err := json.Marshal(questions)
+	if err != nil {
+		return nil, err
+	}
+	body := bytes.TrimSuffix(bytes.TrimSpace(values), []byte("}"))
+	if len(body) == 0 || body[0] != '{' {
+		body = []byte("{")
+	}
+	body = slices.Clip(body) // the values are not ours to write into
+	if len(body) > 1 {
+		body = append(body, ',')
+	}
+	return append(append(append(body, `"__interrupt__":`...), asked...), '}'), nil
 }

@@ -46,7 +46,7 @@ func (q *criteria) read(w http.ResponseWriter, r *http.Request) (out run.ThreadQ
 		return out, run.Invalidf("ids", "are more than %d", edge.MaxLimit)
 	}
 	for i, id := range q.IDs {
-		id, err := edge.ParseID("ids."+strconv.Itoa(i), id)
+		id, err := edge.ParseThread("ids."+strconv.Itoa(i), id)
 		if err != nil {
 			return out, err
 		}

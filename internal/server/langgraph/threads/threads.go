@@ -94,7 +94,7 @@ func (s *Service) Mount(t *edge.Routes) {
 
 // Thread is what toJSON shows.
 type Thread struct {
-	ID         string                       `json:"thread_id" format:"uuid"`
+	ID         string                       `json:"thread_id"`
 	CreatedAt  time.Time                    `json:"created_at"`
 	UpdatedAt  time.Time                    `json:"updated_at"`
 	StateAt    *time.Time                   `json:"state_updated_at"`
@@ -196,7 +196,7 @@ func (t timeToLive) expiry() *time.Time {
 }
 
 type creation struct {
-	ThreadID   string          `json:"thread_id" format:"uuid" doc:"made up, if there is none"`
+	ThreadID   string          `json:"thread_id" doc:"1 to 64 letters, digits, - and _; made up, if there is none"`
 	Metadata   json.RawMessage `json:"metadata" type:"object"`
 	IfExists   string          `json:"if_exists" enum:"raise,do_nothing"`
 	Supersteps []superstep     `json:"supersteps" doc:"a history to begin with; metadata.graph_id says of which graph"`
@@ -217,7 +217,7 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request, who run.Identit
 	}
 	if req.ThreadID == "" {
 		req.ThreadID = edge.NewID()
-	} else if req.ThreadID, err = edge.ParseID("thread_id", req.ThreadID); err != nil {
+	} else if req.ThreadID, err = edge.ParseThread("thread_id", req.ThreadID); err != nil {
 		return err
 	}
 	th := run.Thread{ID: req.ThreadID, Metadata: req.Metadata, CreatedAt: time.Now().UTC()}
@@ -260,7 +260,7 @@ func (s *Service) answer(w http.ResponseWriter, ctx context.Context, th run.Thre
 
 // Find finds the thread that the path names, if it is the caller's.
 func (s *Service) Find(r *http.Request, who run.Identity) (run.Thread, error) {
-	id, err := edge.PathID(r, "thread_id")
+	id, err := edge.PathThread(r)
 	if err != nil {
 		return run.Thread{}, err
 	}
@@ -282,7 +282,7 @@ type change struct {
 }
 
 func (s *Service) patch(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	id, err := edge.PathID(r, "thread_id")
+	id, err := edge.PathThread(r)
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func (s *Service) patch(w http.ResponseWriter, r *http.Request, who run.Identity
 }
 
 func (s *Service) remove(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	id, err := edge.PathID(r, "thread_id")
+	id, err := edge.PathThread(r)
 	if err != nil {
 		return err
 	}
@@ -378,7 +378,7 @@ func (s *Service) stopAll(ctx context.Context, who run.Identity, thread string) 
 }
 
 func (s *Service) copy(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	id, err := edge.PathID(r, "thread_id")
+	id, err := edge.PathThread(r)
 	if err != nil {
 		return err
 	}
@@ -407,7 +407,7 @@ func (s *Service) prune(w http.ResponseWriter, r *http.Request, who run.Identity
 		return run.Invalidf("thread_ids", "are more than %d", edge.MaxLimit)
 	}
 	for i, id := range req.ThreadIDs {
-		if req.ThreadIDs[i], err = edge.ParseID("thread_ids."+strconv.Itoa(i), id); err != nil {
+		if req.ThreadIDs[i], err = edge.ParseThread("thread_ids."+strconv.Itoa(i), id); err != nil {
 			return err
 		}
 	}
