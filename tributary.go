@@ -146,7 +146,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 		}
 		r.temp = dir
 	}
-	if r.db, err = sqlite.Open(ctx, dir, sqlite.Options{}); err != nil {
+	if r.db, err = sqlite.Open(ctx, dir, sqlite.Options{Log: r.log}); err != nil {
 		return err
 	}
 	var defaults []run.Assistant

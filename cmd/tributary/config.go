@@ -21,6 +21,8 @@ import (
 
 // Config is the configuration file. Everything has a default, so there need not be one.
 type Config struct {
+	file string // where it was read from; empty for none
+
 	// Addr is where the server listens.
 	Addr string `yaml:"addr"`
 	// Data is the data folder.
@@ -63,6 +65,7 @@ type Config struct {
 func loadConfig(path, data string) (Config, error) {
 	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Drain: 10 * time.Second, MaxAttempts: 10, RecursionLimit: 1000, RunTimeout: 6 * time.Hour}
 	if path != "" {
+		c.file = path
 		raw, err := os.ReadFile(path)
 		if err != nil {
 			return c, unreadable{err}

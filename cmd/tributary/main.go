@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -33,6 +34,9 @@ type cli struct {
 	Chat    chatCmd    `cmd:"" help:"Ask a question and watch the answer arrive."`
 	Events  eventsCmd  `cmd:"" help:"Print a run's journal."`
 	Check   checkCmd   `cmd:"" help:"Look for damage in the data folder, and say what is lost."`
+	Doctor  doctorCmd  `cmd:"" help:"Look at all that the server needs, and say what to do about what is wrong."`
+	Backup  backupCmd  `cmd:"" help:"Copy the data folder into one file, while a server may run."`
+	Restore restoreCmd `cmd:"" help:"Put a backup into the data folder."`
 	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
@@ -99,21 +103,30 @@ func asked(err error) string {
 	return "tributary"
 }
 
-// advice adds what to do to errors that users can do something about.
+// advice adds what to do to errors that users can do something about, and that do not say it themselves.
 func advice(err error) string {
+	var do string
 	switch {
+	case errors.As(err, new(remedied)):
 	case errors.Is(err, sqlite.ErrLocked):
-		return err.Error() + "; stop it, or give another folder with --data"
+		do = "stop it, or give another folder with --data"
 	case errors.Is(err, syscall.EADDRINUSE):
-		return err.Error() + "; stop what listens there, or give another address with --addr"
-	case errors.Is(err, os.ErrPermission) && errors.As(err, new(*net.OpError)):
-		return err.Error() + "; give an address that you may listen on with --addr"
-	case errors.Is(err, os.ErrPermission) && errors.As(err, new(unreadable)):
-		return err.Error() + "; make it readable, or give another one with --config"
-	case errors.Is(err, os.ErrPermission):
-		return err.Error() + "; give a folder that you may write to with --data"
+		do = "stop what listens there, or give another address with --addr"
+	case errors.As(err, new(*net.OpError)) && errors.Is(err, os.ErrPermission):
+		do = "give an address that you may listen on with --addr"
+	case errors.As(err, new(listening)):
+		do = "give an address of this machine with --addr, as in 127.0.0.1:8123"
+	case errors.As(err, new(unreadable)):
+		do = "make it readable, or give another one with --config"
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.EROFS):
+		do = "give a folder that you may write to with --data"
+	case errors.Is(err, syscall.ENOSPC) && !strings.Contains(err.Error(), "free some space"):
+		do = "free some space, or give a folder on another disk with --data"
 	}
-	return err.Error()
+	if do == "" {
+		return err.Error()
+	}
+	return err.Error() + "; " + do
 }
 
 type versionCmd struct{}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +20,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" { // see program
+		main()
+	}
 	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "TRIBUTARY_API_KEY", "TRIBUTARY_CONFIG", "TRIBUTARY_DATA", "TRIBUTARY_ADDR"} {
 		_ = os.Unsetenv(key)
 	}
@@ -320,25 +322,6 @@ func TestServeAnswersAndStopsInOrder(t *testing.T) {
 	}
 	if code, _, notes := invoke(t, "--data", dir, "chat", "hi"); code != 0 {
 		t.Errorf("after the server has stopped: exit %d, %s", code, notes)
-	}
-}
-
-// Receivers of webhooks are told the secret once; a restart must not change it, and other users must not read it.
-func TestWebhookSecretIsMadeOnce(t *testing.T) {
-	dir := t.TempDir()
-	first, err := webhookSecret(dir)
-	if err != nil || len(first) < 16 {
-		t.Fatalf("%q, %v", first, err)
-	}
-	if again, err := webhookSecret(dir); err != nil || !bytes.Equal(again, first) {
-		t.Errorf("%q after %q, %v", again, first, err)
-	}
-	file, err := os.Stat(filepath.Join(dir, "webhook.secret"))
-	if err != nil || file.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", file.Mode(), err)
-	}
-	if other, err := webhookSecret(t.TempDir()); err != nil || bytes.Equal(other, first) {
-		t.Errorf("another folder has the same: %q, %v", other, err)
 	}
 }
 

@@ -37,7 +37,7 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := e.openIndex(config)
+	index, err := e.openIndex(config, log)
 	if err != nil {
 		// Runs that went on already are handed over; those that wait for documents find them at the next start.
 		now, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
@@ -80,24 +80,24 @@ func (r *runtime) Close(ctx context.Context) error {
 
 // openIndex indexes the documents, with a progress line for people who wait. Those of the configuration have a file of
 // their own: a chat without them must not cost the next server the work of indexing them again.
-func (e *env) openIndex(config Config) (*search.Index, error) {
+func (e *env) openIndex(config Config, log *slog.Logger) (*search.Index, error) {
 	opt := search.Options{Path: filepath.Join(config.Data, "search.db"), Sources: []search.Source{{Label: "tributary", FS: docs.FS}}}
 	if len(config.Docs) > 0 {
 		opt.Path, opt.Sources = filepath.Join(config.Data, "documents.db"), nil
 		for _, dir := range config.Docs {
 			root, err := os.OpenRoot(dir)
 			if err != nil {
-				return nil, fmt.Errorf("documents: %w", err)
+				return nil, remedied{fmt.Errorf("documents: %w", err), "give folders that are there and that you may read with --docs or docs in the configuration"}
 			}
 			opt.Sources = append(opt.Sources, search.Source{Label: filepath.Base(dir), FS: root.FS()})
 		}
 	}
 	bar := &progress{out: e.stderr}
-	opt.Progress = bar.show
+	opt.Progress, opt.Log = bar.show, log
 	index, err := search.Open(e.ctx, opt)
 	bar.done()
 	if err != nil {
-		return nil, fmt.Errorf("index documents: %w", err)
+		return nil, remedied{fmt.Errorf("index documents: %w", err), "if " + opt.Path + " is in the way, move it: it is built from the documents"}
 	}
 	return index, nil
 }

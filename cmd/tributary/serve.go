@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-ai/tributary/internal/folder"
 	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
@@ -59,7 +58,7 @@ func (c serveCmd) Run(e *env) error {
 	// Listening first: a taken port must be found out before anything is touched.
 	listener, err := server.Listen(e.ctx, config.Addr)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", config.Addr, err)
+		return listening{config.Addr, err}
 	}
 	rt, err := e.open(config, log)
 	if err != nil {
@@ -69,13 +68,25 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), rt.Close(e.ctx))
 	}
+	for _, path := range openToOthers(config) {
+		log.Warn("other users of this machine may look into what is not theirs; take their rights away with chmod go-rwx", "path", path)
+	}
 	address := filepath.Join(config.Data, addressFile)
-	if err := os.WriteFile(address, []byte("http://"+listener.Addr().String()+"\n"), 0o600); err != nil {
+	if err := folder.Write(address, []byte("http://"+listener.Addr().String()+"\n")); err != nil {
 		log.Warn("chat cannot find this server while it runs", "err", err)
 	}
 	defer os.Remove(address) // one that is left behind by a crash is not believed: the folder is free then
 	return serve(e, log, config, listener, f, rt)
 }
+
+// listening is an address that cannot be listened on.
+type listening struct {
+	addr string
+	err  error
+}
+
+func (l listening) Error() string { return fmt.Sprintf("listen on %s: %v", l.addr, l.err) }
+func (l listening) Unwrap() error { return l.err }
 
 // front is the server with what works beside it.
 type front struct {
@@ -84,7 +95,7 @@ type front struct {
 }
 
 func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Identity, error), log *slog.Logger) (*front, error) {
-	secret, err := webhookSecret(config.Data)
+	secret, err := webhookSecret(config.Data, log)
 	if err != nil {
 		return nil, err
 	}
@@ -105,18 +116,6 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 		f.crons.Close()
 	}
 	return f, err
-}
-
-// webhookSecret is the key with which webhooks are signed. There is no default: each data folder makes its own, and
-// receivers are told it by whoever runs the server.
-func webhookSecret(dir string) ([]byte, error) {
-	path := filepath.Join(dir, "webhook.secret")
-	secret, err := os.ReadFile(path)
-	if err == nil || !errors.Is(err, os.ErrNotExist) {
-		return bytes.TrimSpace(secret), err
-	}
-	secret = []byte(rand.Text())
-	return secret, os.WriteFile(path, append(secret, '\n'), 0o600)
 }
 
 // serve answers requests until ctx ends. Then: streams are closed, so that their readers reconnect when the next

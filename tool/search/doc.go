@@ -15,6 +15,8 @@
 //     first, words in titles and headings weighing more. Equal queries on equal documents give equal results.
 //   - Refreshing reads only files that may have changed. A file's passages are replaced in one transaction, so
 //     a search sees a document as it was or as it is, and a crash leaves nothing half done.
+//   - An index that is damaged is put aside and built anew, when it is opened or when a search finds it out. A valid database of
+//     something else is refused and not touched.
 //
 // An Index is safe for concurrent use. Searching goes on while a refresh runs, unless the index is in memory;
 // then it waits for the file being written.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -32,6 +32,8 @@ type Options struct {
 	Progress func(Progress)
 	// MaxFileSize is the size in bytes above which a file is left out; 0 means 4 MiB.
 	MaxFileSize int64
+	// Log is told when the index was damaged and had to be built anew; it may be nil.
+	Log *slog.Logger
 }
 
 // Progress tells how far a refresh has come.
@@ -42,10 +44,11 @@ type Progress struct {
 
 // Index is an open index.
 type Index struct {
-	db   *sql.DB
 	opts Options
 
-	refreshing sync.Mutex // held while files are compared and written
+	refreshing sync.Mutex   // held while files are compared and written
+	mu         sync.RWMutex // held for reading by those who search, and for writing, with refreshing, to change db
+	db         *sql.DB
 }
 
 const (
@@ -96,13 +99,17 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 		}
 		seen[s.Label] = true
 	}
-	db, err := open(ctx, opts.Path)
+	ix := &Index{opts: opts}
+	var err error
+	ix.db, err = open(ctx, opts.Path)
+	if damaged(err) {
+		err = ix.renew(ctx, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("search index %s: %w", opts.Path, err)
 	}
-	ix := &Index{db: db, opts: opts}
 	if _, err := ix.Refresh(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, ix.db.Close())
 	}
 	return ix, nil
 }
@@ -144,7 +151,7 @@ func prepare(ctx context.Context, db *sql.DB) error {
 		"SELECT count(*) FROM sqlite_schema": &objects,
 	} {
 		if err := db.QueryRowContext(ctx, query).Scan(into); err != nil {
-			return notOurs(err)
+			return err
 		}
 	}
 	if app != applicationID && objects > 0 {
@@ -165,18 +172,13 @@ func prepare(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-func notOurs(err error) error {
-	if strings.Contains(err.Error(), "not a database") || strings.Contains(err.Error(), "malformed") {
-		return fmt.Errorf("is damaged or is not a database; delete it, and it is built again (%w)", err)
-	}
-	return err
-}
-
 // Close releases the database.
 func (ix *Index) Close() error { return ix.db.Close() }
 
 // Stats counts what is indexed.
 func (ix *Index) Stats(ctx context.Context) (files, passages int, err error) {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	err = ix.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM files), (SELECT count(*) FROM passages)").Scan(&files, &passages)
 	return files, passages, err
 }

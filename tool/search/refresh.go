@@ -45,6 +45,17 @@ type candidate struct {
 func (ix *Index) Refresh(ctx context.Context) (Changes, error) {
 	ix.refreshing.Lock()
 	defer ix.refreshing.Unlock()
+	changes, err := ix.refresh(ctx)
+	if damaged(err) && ix.opts.Path != "" {
+		if err := ix.renew(ctx, err); err != nil {
+			return changes, fmt.Errorf("search index: %w", err)
+		}
+		changes, err = ix.refresh(ctx)
+	}
+	return changes, err
+}
+
+func (ix *Index) refresh(ctx context.Context) (Changes, error) {
 	var changes Changes
 	known, err := ix.known(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -64,7 +65,13 @@ func (ix *Index) Search(ctx context.Context, query string, limit int) ([]Passage
 	// First those that have every word, then those that have any.
 	for _, operator := range []string{" AND ", " OR "} {
 		// Twice the limit, because what was found already, or says the same, does not count.
-		found, err := ix.match(ctx, strings.Join(words, operator), 2*limit)
+		expression := strings.Join(words, operator)
+		found, db, err := ix.match(ctx, expression, 2*limit)
+		if damaged(err) && ix.opts.Path != "" {
+			if err = ix.rebuild(ctx, db, err); err == nil {
+				found, _, err = ix.match(ctx, expression, 2*limit)
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("search %q: %w", query, err)
 		}
@@ -81,10 +88,13 @@ func (ix *Index) Search(ctx context.Context, query string, limit int) ([]Passage
 	return out, nil
 }
 
-func (ix *Index) match(ctx context.Context, expression string, limit int) ([]Passage, error) {
+// match returns what matches, and the database that was asked.
+func (ix *Index) match(ctx context.Context, expression string, limit int) ([]Passage, *sql.DB, error) {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
 	rows, err := ix.db.QueryContext(ctx, find, expression, limit)
 	if err != nil {
-		return nil, err
+		return nil, ix.db, err
 	}
 	defer rows.Close()
 	var out []Passage
@@ -92,7 +102,7 @@ func (ix *Index) match(ctx context.Context, expression string, limit int) ([]Pas
 		var p Passage
 		var source, path, trail string
 		if err := rows.Scan(&source, &path, &p.Title, &trail, &p.Anchor, &p.Line, &p.Text); err != nil {
-			return nil, err
+			return nil, ix.db, err
 		}
 		p.Path = join(source, path)
 		if trail != "" {
@@ -100,7 +110,7 @@ func (ix *Index) match(ctx context.Context, expression string, limit int) ([]Pas
 		}
 		out = append(out, p)
 	}
-	return out, rows.Err()
+	return out, ix.db, rows.Err()
 }
 
 func join(label, path string) string {

@@ -286,13 +286,8 @@ func TestOpeningRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	garbage := filepath.Join(dir, "garbage.db")
-	if err := os.WriteFile(garbage, []byte(strings.Repeat("not a database at all ", 100)), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	for want, opts := range map[string]Options{
 		"database of something else": {Path: foreign},
-		"delete it":                  {Path: garbage},
 		"two folders are labelled":   {Sources: []Source{{FS: docs()}, {FS: docs()}}},
 		"file does not exist":        {Sources: []Source{{Label: "x", FS: mustSub(t, os.DirFS(dir), "missing")}}},
 	} {

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -22,7 +24,7 @@ func damaged(cause error, remedy, format string, args ...any) error {
 	return &run.DamageError{Lost: fmt.Sprintf(format, args...), Remedy: remedy, Err: cause}
 }
 
-const restore = "restore the data folder from a backup"
+const restore = "restore a backup with tributary restore"
 
 // classify marks errors of the database by what follows from them for whoever asked: those that mean "not now", such as
 // a full disk, and those that mean that the file is damaged.
@@ -49,6 +51,35 @@ func classify(err error) error {
 		}
 	}
 	return err
+}
+
+// startError says what to do about an error that keeps a database from being opened, where the error does not say so itself.
+func startError(path string, err error) error {
+	err = classify(err)
+	if errors.As(err, new(*run.DamageError)) || errors.Is(err, context.Canceled) {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	do := ""
+	var e *driver.Error
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		do = "the disk is full: free some space, or use a data folder on another disk"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		do = "make the folder and its files readable and writable for the user that runs tributary"
+	case errors.As(err, &e):
+		switch e.Code() & 0xff {
+		case lib.SQLITE_FULL, lib.SQLITE_IOERR:
+			do = "see whether the disk is full or failing: free some space, or use a data folder on another disk"
+		case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+			do = "make the folder and its files readable and writable for the user that runs tributary, or use another data folder"
+		case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+			do = "another program has the file open: close it"
+		}
+	}
+	if do == "" {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	return fmt.Errorf("open %s: %w; %s", path, err, do)
 }
 
 // classified is a row whose errors are marked.

@@ -18,7 +18,8 @@
 //
 // Rows that hold something of a user's carry a checksum, which is checked whenever they are read or changed; events have
 // one of their own, see package journal. Rows that must be there are known by others that name them. What is lost is
-// told by a [run.DamageError]; nothing else is served in its place.
+// told by a [run.DamageError]; nothing else is served in its place. A damaged write-ahead log is copied and told when the
+// database is opened, before SQLite leaves out a part of it; package wal says what can be found and what not.
 //
 // # One process
 //
@@ -31,6 +32,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -48,6 +51,9 @@ import (
 // ErrLocked says that another process has the data folder open.
 var ErrLocked = errors.New("the data folder is in use by another process")
 
+// fileName is the database's, in its folder.
+const fileName = "tributary.db"
+
 // Options are the settings of a database; the zero value is sensible.
 type Options struct {
 	// ReadOnly opens an existing file for looking at it.
@@ -56,6 +62,8 @@ type Options struct {
 	Readers int
 	// CheckpointEvery is how often the write-ahead log is moved into the file. Default 250 ms.
 	CheckpointEvery time.Duration
+	// Log is told what was found to be damaged, and what was done about it. Default: nobody.
+	Log *slog.Logger
 	// LogBytes is how long the write-ahead log may become before the writer is held up, for some milliseconds, so that
 	// it can begin anew. Default 64 MiB.
 	LogBytes int
@@ -63,7 +71,9 @@ type Options struct {
 
 // DB is an open database.
 type DB struct {
+	path   string
 	node   string
+	badLog []string // what was found in the log of a database that is only looked at
 	lock   *os.File
 	read   *sql.DB
 	reads  statements
@@ -93,7 +103,10 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	if opt.LogBytes <= 0 {
 		opt.LogBytes = 64 << 20
 	}
-	path := filepath.Join(dir, "tributary.db")
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	path := filepath.Join(dir, fileName)
 	if opt.ReadOnly {
 		return openReadOnly(ctx, path, opt)
 	}
@@ -104,28 +117,50 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{lock: lock, stop: make(chan struct{})}
+	db := &DB{path: path, lock: lock, stop: make(chan struct{})}
 	if err := db.open(ctx, path, opt); err != nil {
 		db.closeFiles()
-		return nil, fmt.Errorf("open %s: %w", path, classify(err))
+		return nil, startError(path, err)
 	}
 	return db, nil
 }
 
 func openReadOnly(ctx context.Context, path string, opt Options) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("no database to read: %w", err)
+		return nil, fmt.Errorf("no database to read: %w; tributary serve or chat makes one at its first start", err)
 	}
-	read, err := connect(path, opt.Readers, "mode=ro")
+	db := &DB{path: path, stop: make(chan struct{})}
+	db.lookAtLog(opt.Log)
+	err := db.look(ctx, opt.Readers, "mode=ro")
+	if err != nil && settled(path) {
+		// On a disk that is read-only SQLite cannot make what it shares with others; there are none, and there is no log.
+		err = db.look(ctx, opt.Readers, "mode=ro&immutable=1")
+	}
 	if err != nil {
-		return nil, err
-	}
-	db := &DB{read: read, reads: statements{db: read}, stop: make(chan struct{})}
-	if err := read.PingContext(ctx); err != nil {
 		db.closeFiles()
-		return nil, fmt.Errorf("open %s: %w", path, classify(err))
+		return nil, startError(path, err)
 	}
 	return db, nil
+}
+
+// look opens the connections of a database that is only looked at.
+func (db *DB) look(ctx context.Context, readers int, mode string) error {
+	read, err := connect(db.path, readers, mode)
+	if err != nil {
+		return err
+	}
+	if err := read.PingContext(ctx); err != nil {
+		return errors.Join(err, read.Close())
+	}
+	db.read, db.reads.db = read, read
+	return nil
+}
+
+// settled reports whether all of a database is in its file, and nobody works on it.
+func settled(path string) bool {
+	log, err := os.Stat(path + "-wal")
+	_, held := Holder(filepath.Dir(path))
+	return !held && (errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0)
 }
 
 // lockFolder takes the lock that the operating system lets go of when the process dies, however it dies.
@@ -149,7 +184,28 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// Holder says which process has a folder open, if one has; pid may be empty. It does not make a lock where none is.
+func Holder(dir string) (pid string, held bool) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		return "", false
+	}
+	holder, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(holder)), true
+}
+
 func (db *DB) open(ctx context.Context, path string, opt Options) error {
+	if err := Unfinished(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := mendLog(path, opt.Log); err != nil {
+		return err
+	}
 	if err := prepareFile(ctx, path); err != nil {
 		return err
 	}
@@ -157,7 +213,7 @@ func (db *DB) open(ctx context.Context, path string, opt Options) error {
 	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, write); err != nil {
+	if err := migrate(ctx, write, path, opt.Log); err != nil {
 		return errors.Join(err, write.Close())
 	}
 	if db.node, err = nodeName(ctx, write); err != nil {

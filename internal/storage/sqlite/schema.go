@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -34,9 +35,12 @@ var steps = []func(ctx context.Context, tx *sql.Tx) error{
 func prepareFile(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if to, err := os.Readlink(path); err == nil {
+			return fmt.Errorf("it is a link to %s, which is not there: mount the disk that has it, or remove the link to start anew with nothing", to)
+		}
 		if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 			return &run.DamageError{Lost: path, Err: errors.New("the file is missing and its write-ahead log is not"),
-				Remedy: "put the file back, or restore both from a backup, or remove the log to start anew"}
+				Remedy: "put the file back, or " + restore + ", or remove the log to start anew"}
 		}
 		return makeFile(ctx, path)
 	}
@@ -90,6 +94,9 @@ func checkLength(f *os.File) error {
 	if err != nil {
 		return err
 	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a file: move it away, or use another data folder")
+	}
 	if info.Size() == 0 {
 		return lost("the file is empty")
 	}
@@ -128,8 +135,8 @@ func create(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// migrate brings a file to the current version, each step in a transaction of its own.
-func migrate(ctx context.Context, db *sql.DB) error {
+// migrate brings a file to the current version, each step in a transaction of its own, after it has made a copy.
+func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) error {
 	var version, tables int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
@@ -138,7 +145,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	case version > schemaVersion:
 		return fmt.Errorf("the file has schema version %d and this program knows only %d: use a newer tributary, or another data folder", version, schemaVersion)
 	case version < 0:
-		return fmt.Errorf("the file has the unknown schema version %d", version)
+		return fmt.Errorf("the file has the unknown schema version %d: it was not written by tributary; give another data folder, or restore a backup", version)
 	case version == 0:
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 			return err
@@ -147,6 +154,11 @@ func migrate(ctx context.Context, db *sql.DB) error {
 			return errors.New("the file is a database of some other program: give another data folder")
 		}
 		return create(ctx, db) // by a program of version 1 that died at its first start
+	}
+	if version < schemaVersion {
+		if err := copyOld(ctx, db, path, version, log); err != nil {
+			return err
+		}
 	}
 	for ; version < schemaVersion; version++ {
 		err := transact(ctx, db, func(tx *sql.Tx) error {
