@@ -12,6 +12,11 @@
 //     any other.
 //   - A tool call that finished is not repeated by a later attempt, since its outcome is in the journal; see
 //     graph.Recall.
+//   - What follows from a run (see [FollowUp]) is stored with its end and carried out at least once, under one key, whatever
+//     happens to the process. Neither the end nor the next run of the thread waits for it.
+//   - A run that ends the process whenever it executes is given up; those that were there with it are not, and neither is
+//     one that gets further between crashes.
+//   - Once draining has begun nothing is claimed, and Close ends with its context.
 //   - A run needs no reader, and no reader's leaving stops it.
 //
 // Every row has an owner and every call takes an [Identity]: there is no method without. What belongs to

@@ -50,9 +50,8 @@ type Options struct {
 	MaxRuns int
 	// Lease is how long a run is ours without a heartbeat. Default 30 s.
 	Lease time.Duration
-	// MaxAttempts is how many crashes a run may see without having saved anything in between, before it is given up; being
-	// handed over by an orderly stop does not count. Default 10: at least six of them were not shared with any other
-	// run that is suspected, see suspect.go.
+	// MaxAttempts is how many crashes, one after the other, a run may see without having saved anything in between, before it
+	// is given up; see suspect.go. Being handed over by an orderly stop does not count. Default 10.
 	MaxAttempts int
 	// Timeout ends runs that say nothing else; an attempt has all of it. Default 6 h; negative for never.
 	Timeout time.Duration

@@ -164,7 +164,7 @@ func (x *execution) run(ctx context.Context, unreadable error) (err error) {
 		return &event.Error{Code: "journal_damaged", Message: unreadable.Error()}
 	case x.r.Cancel != NoCancel:
 		return &cancelled{x.r.Cancel}
-	case x.r.Crashes >= x.e.opt.MaxAttempts:
+	case guilty(x.r, x.e.opt.MaxAttempts):
 		return &event.Error{Code: "too_many_attempts", Message: fmt.Sprintf(
 			"given up: the server ended %d times while this run stood at the same place; the setting max_attempts says how often that may happen", x.r.Crashes)}
 	}

@@ -168,6 +168,8 @@ type Run struct {
 	HandedOver bool
 	// Crashes is how often a worker was lost with the run since it last saved something.
 	Crashes int
+	// Streak is how many of these, up to the last, came one after the other: no worker was lost without it in between.
+	Streak int
 	// Cancel is set once somebody asked for it.
 	Cancel Action
 }

@@ -7,6 +7,10 @@ import "math"
 // found, and its neighbours only wait for a while; and where no run is to blame, because somebody kills the process or
 // there is too little memory for all of them at once, they get through all the same.
 //
+// A run is given up when it was there at each of so many crashes in a row, the last of which it shared with no other suspect.
+// Somebody who kills the process hits now this run and now that: each that waits has its turn before one that crashed more often, so
+// that crashes of one and the same run follow each other only where it is to blame, or is the last that is left.
+//
 // Runs that have not crashed twice are never held up by this, and do not count: one of them that ends the process is a suspect
 // itself soon.
 
@@ -22,6 +26,12 @@ func together(crashes int) int {
 		return 4
 	}
 	return 1
+}
+
+// guilty says that a run is given up. Where several runs end the process in turns, none is there every time: then
+// crashes count that did not follow each other, three times as many.
+func guilty(r Run, most int) bool {
+	return r.Streak >= most || r.Crashes >= 3*most
 }
 
 // claimSuspects takes runs that crashed at one place more than once: a group of those that did so equally often, and none

@@ -175,3 +175,49 @@ func TestReadersOfATrimmedFeedSeeTheSameFrames(t *testing.T) {
 		}
 	})
 }
+
+// Bytes that a reader was given are its own until it asks for more, however slowly it writes them and whatever becomes of the
+// buffer meanwhile.
+func TestBytesThatAReaderHoldsStayAsTheyWere(t *testing.T) {
+	j := journal.Open(&chunks{}, journal.Options{})
+	defer j.Close()
+	log := j.Log(journal.Lease{Run: "r", Owner: "w", Epoch: 1}, "t", 0)
+	defer log.Close()
+	fs := New(j)
+	fs.keep = 4 << 10
+	key := Key{Run: "r", Dialect: "numbers", Lines: true}
+	slow := fs.Reader(key, func() wire.Projector { return numbers{} }, Start{})
+	defer slow.Close()
+	fast := fs.Reader(key, func() wire.Projector { return numbers{} }, Start{})
+	defer fast.Close()
+	write := func(letter string) {
+		b := journal.Batch{Promise: true}
+		for range 30 {
+			b.Events = append(b.Events, event.Envelope{Event: event.TextDelta{Item: "m", Text: strings.Repeat(letter, 200)}})
+		}
+		if err := log.Append(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a")
+	held, _, err := slow.Poll(t.Context())
+	if err != nil || len(held) == 0 {
+		t.Fatalf("the slow reader got %d bytes, %v", len(held), err)
+	}
+	want := string(held)
+	for _, letter := range []string{"b", "c", "d", "e"} {
+		write(letter)
+		for {
+			data, bell, err := fast.Poll(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bell != nil {
+				break
+			}
+			if string(held) != want {
+				t.Fatalf("after the fast reader had read %q… the slow one holds\n%.300s…\nand was given\n%.300s…", data[:10], held, want)
+			}
+		}
+	}
+}

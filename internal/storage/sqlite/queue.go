@@ -17,13 +17,32 @@ var (
 	releaseRun = runRows.update("id = ?1 AND worker = ?2 AND epoch = ?3", "status", "'pending'", "worker", "''", "lease_until", "0")
 )
 
+// lost is true of runs whose worker let them go and that were not counted for it yet.
+const lost = "worker <> '' AND lease_until < ?1 AND status = 'running' AND crash_of <> worker AND worker <> ?2"
+
 // accuse counts, once for each worker that let its runs go, that they crashed with it: anew for those that have saved
-// something since their last crash.
-const accuse = `UPDATE runs SET crashes = CASE crash_place WHEN p.place THEN crashes + 1 ELSE 1 END, crash_place = p.place, crash_of = worker
+// something since their last crash. ?3 is the worker that was lost before.
+const accuse = `UPDATE runs SET crashes = CASE crash_place WHEN p.place THEN crashes + 1 ELSE 1 END,
+		streak = CASE WHEN crash_place = p.place AND crash_of = ?3 THEN streak + 1 ELSE 1 END, crash_place = p.place, crash_of = worker
 	FROM (SELECT no, (SELECT coalesce(hex(max(c.id)), '') FROM checkpoints c WHERE c.thread = r.thread) || ':' ||
 			(SELECT count(*) FROM kept k WHERE k.thread = r.thread) AS place
-		FROM runs r WHERE worker <> '' AND lease_until < ?1 AND status = 'running' AND crash_of <> worker AND worker <> ?2) p
+		FROM runs r WHERE ` + lost + `) p
 	WHERE runs.no = p.no`
+
+func (t *tx) accuse(ctx context.Context, at time.Time, worker string) error {
+	var gone, before string
+	err := t.row(ctx, "SELECT worker, coalesce((SELECT value FROM meta WHERE key = 'lost'), '') FROM runs WHERE "+lost+" LIMIT 1", micros(at), worker).Scan(&gone, &before)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.exec(ctx, accuse, micros(at), worker, before); err != nil {
+		return err
+	}
+	return t.exec(ctx, "INSERT INTO meta (key, value) VALUES ('lost', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", gone)
+}
 
 // Claim leases runs that are due.
 func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes run.Between) (claimed []run.Run, err error) {
@@ -39,7 +58,7 @@ func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n i
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
 		claimed = nil
 		at := now()
-		if err := tx.exec(ctx, accuse, micros(at), worker); err != nil {
+		if err := tx.accuse(ctx, at, worker); err != nil {
 			return err
 		}
 		// The oldest due run of each thread that has none running, and whatever its worker left behind. What this
@@ -157,7 +176,7 @@ func (db *DB) Abandon(ctx context.Context, prefix string) error {
 			return err
 		}
 		// All of a worker's runs at once: how many crashed together matters.
-		if err := tx.exec(ctx, accuse, micros(now()), ""); err != nil {
+		if err := tx.accuse(ctx, now(), ""); err != nil {
 			return err
 		}
 		return tx.exec(ctx, "UPDATE follow_ups SET next = 1, worker = '' WHERE worker <> '' AND substr(worker, 1, length(?1)) = ?1", prefix)

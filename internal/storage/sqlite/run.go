@@ -17,7 +17,7 @@ import (
 const inFlight = "status IN ('running', 'pending')"
 
 const runColumns = `id, thread_id, owner, assistant, status, request, created, updated, started, ended, not_before,
-	attempt, error, usage, worker, epoch, lease_until, cancel, crashes`
+	attempt, error, usage, worker, epoch, lease_until, cancel, crashes, streak`
 
 var (
 	runSelect = "SELECT " + runColumns + ", " + runRows.intact("runs") + ", EXISTS (SELECT 1 FROM threads WHERE threads.id = runs.thread_id) FROM runs"
@@ -35,7 +35,7 @@ func scanRun(row scanner) (run.Run, error) {
 	var failure, usage sql.NullString
 	var created, updated, started, ended, notBefore, lease int64
 	err := row.Scan(&r.ID, &r.Thread, &r.Owner, &r.Assistant, &r.Status, &request, &created, &updated, &started, &ended,
-		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel, &r.Crashes, &intact, &hasThread)
+		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel, &r.Crashes, &r.Streak, &intact, &hasThread)
 	if err != nil {
 		return r, err
 	}

@@ -48,7 +48,8 @@ CREATE TABLE runs (
   sum         INTEGER NOT NULL DEFAULT 0,
   crashes     INTEGER NOT NULL DEFAULT 0, -- of its workers since it last saved something
   crash_place TEXT NOT NULL DEFAULT '',    -- what it had saved then
-  crash_of    TEXT NOT NULL DEFAULT ''    -- the worker that was counted last
+  crash_of    TEXT NOT NULL DEFAULT '',   -- the worker that was counted last
+  streak      INTEGER NOT NULL DEFAULT 0  -- how many crashes of any worker, one after the other, it was in
 );
 CREATE INDEX runs_by_thread ON runs (thread, no);
 CREATE INDEX runs_by_owner ON runs (owner, created);

@@ -16,9 +16,10 @@ import (
 func crashes(t *testing.T, b Backend) {
 	ctx := t.Context()
 	one, two := startRun(t, b, newThread(t, b, alice, `{}`).ID), startRun(t, b, newThread(t, b, alice, `{}`).ID)
+	most := 10
 	claim := func(worker string, crashes run.Between, want ...run.Run) []run.Run {
 		t.Helper()
-		got, err := b.Claim(ctx, worker, time.Minute, 10, crashes)
+		got, err := b.Claim(ctx, worker, time.Minute, most, crashes)
 		must(t, err)
 		if len(got) != len(want) {
 			t.Fatalf("%s claimed %d runs, want %d", worker, len(got), len(want))
@@ -52,18 +53,32 @@ func crashes(t *testing.T, b Backend) {
 	}
 	lose("w3")
 	// Both are suspect now; who crashed less comes first, whatever came first.
-	if got := claim("w4", run.Between{Least: 2, Most: 99}, two, one); got[0].Crashes != 2 || got[1].Crashes != 3 {
-		t.Errorf("they crashed %d and %d times, want 2 and 3", got[0].Crashes, got[1].Crashes)
+	most = 1
+	if got := claim("w4", run.Between{Least: 2, Most: 99}, two); got[0].Crashes != 2 || got[0].Streak != 2 {
+		t.Errorf("the second crashed %d times, %d in a row, want 2 and 2", got[0].Crashes, got[0].Streak)
 	}
+	most = 10
 	lose("w4")
-	claim("w5", run.Between{Least: 3, Most: 3}, two)
+	// The first was not there this time.
+	if got := claim("w4b", run.Between{Least: 2, Most: 99}, one, two); got[0].Crashes != 3 || got[1].Crashes != 3 || got[1].Streak != 3 {
+		t.Errorf("they crashed %d and %d times, the second %d in a row, want 3, 3 and 3", got[0].Crashes, got[1].Crashes, got[1].Streak)
+	}
+	lose("w4b")
+	if got := claim("w5", run.Between{Least: 4, Most: 4}, one, two); got[0].Streak != 1 || got[1].Streak != 4 {
+		t.Errorf("in a row they crashed %d and %d times, want 1 and 4", got[0].Streak, got[1].Streak)
+	}
+	lose("w5")
+	if got := claim("w6", run.Between{Least: 5, Most: 5}, one, two); got[0].Streak != 2 {
+		t.Errorf("in a row the first crashed %d times, want 2", got[0].Streak)
+	}
+	lose("w6")
 	// Whoever is to be stopped is not executed any more, so nobody need be afraid of it.
 	_, err := b.RequestCancel(ctx, alice, one.ID, run.StopRun)
 	must(t, err)
-	last := claim("w5", run.Between{Most: 1}, one)
+	last := claim("w7", run.Between{Most: 1}, one)
 	// Being given back is no crash.
-	must(t, b.Release(ctx, "w5", one.ID, last[0].Epoch))
-	if r, err := b.Run(ctx, alice, one.ID); err != nil || r.Crashes != 4 {
-		t.Errorf("after being given back it crashed %d times, %v, want 4", r.Crashes, err)
+	must(t, b.Release(ctx, "w7", one.ID, last[0].Epoch))
+	if r, err := b.Run(ctx, alice, one.ID); err != nil || r.Crashes != 6 {
+		t.Errorf("after being given back it crashed %d times, %v, want 6", r.Crashes, err)
 	}
 }
