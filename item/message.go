@@ -70,6 +70,9 @@ const (
 	FinishFilter    Finish = "content_filter"
 	FinishRefusal   Finish = "refusal"
 	FinishOther     Finish = "other"
+	// FinishIncomplete says that the answer was cut off and that no later try took its place: the run was stopped, or failed
+	// for good. The message holds what people were shown of it.
+	FinishIncomplete Finish = "incomplete"
 )
 
 // Text is the text of the message, without reasoning.
