@@ -252,7 +252,12 @@ func (w *Writer) item(ctx context.Context, k key, start event.ItemStarted) (*ope
 	case item.TypeMessage, item.TypeToolResult: // each of its blocks has a place
 	}
 	start.Item, start.Turn, start.Type = it.id, w.id, k.typ
-	return it, w.emit(ctx, start)
+	if err := w.emit(ctx, start); err != nil { // nobody saw it, so there is nothing to end
+		w.open, w.last = w.open[:len(w.open)-1], nil
+		delete(w.byKey, k)
+		return it, err
+	}
+	return it, nil
 }
 
 // itemID derives the ids of a turn's items from the turn's, so that they are unique within the run. The
