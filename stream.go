@@ -127,12 +127,12 @@ func (r *Runtime) start(ctx context.Context, who run.Identity, req Request, rr r
 }
 
 // Chat starts a run, waits for its end, and returns the text of the last message of the root task. A run that
-// failed is an error (*event.Error), and so is one that stopped to ask (*InterruptedError).
+// failed is an error (*event.Error), and so is one that stopped to ask (*InterruptedError); the text so far comes with it.
 func (r *Runtime) Chat(ctx context.Context, req Request) (string, error) {
 	var answer answer
 	for env, err := range r.Stream(ctx, req) {
 		if err != nil {
-			return "", err
+			return answer.text.String(), err
 		}
 		answer.take(&env)
 	}

@@ -172,10 +172,26 @@ func TestChatTellsHowARunFailed(t *testing.T) {
 	rt := open(t, tributary.Options{
 		Model: scripted.Always(scripted.Say("half ").Fail(&model.Error{Class: model.Auth, Provider: "p", Message: "the key is wrong"})),
 	})
-	_, err := rt.Chat(t.Context(), tributary.Request{Text: "go"})
+	text, err := rt.Chat(t.Context(), tributary.Request{Text: "go"})
 	var told *event.Error
 	if !errors.As(err, &told) || told.Code != string(model.Auth) || !strings.Contains(told.Message, "the key is wrong") {
 		t.Errorf("got %v", err)
+	}
+	if text != "half " {
+		t.Errorf("beside the error it returns %q, want what was said", text)
+	}
+}
+
+// The text so far comes with the error, also where the reader goes away.
+func TestChatReturnsTheTextSoFarWhenItsReaderLeaves(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	rt := open(t, tributary.Options{Model: scripted.Always(scripted.Say("half a sentence").Do(func(context.Context) error {
+		time.AfterFunc(50*time.Millisecond, leave) // by then it has been read; if not, the test says less and does not fail
+		return nil
+	}).Stall())})
+	text, err := rt.Chat(ctx, tributary.Request{Text: "go", StopWithReader: true})
+	if err == nil || !strings.HasPrefix("half a sentence", text) {
+		t.Errorf("got %q, %v", text, err)
 	}
 }
 

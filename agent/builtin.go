@@ -96,7 +96,7 @@ func citing() Middleware {
 func closedCalls() Middleware {
 	return Middleware{Name: "closed_calls", Model: func(next ModelFunc) ModelFunc {
 		return func(ctx context.Context, c *ModelCall) (item.Message, error) {
-			c.Request.Messages = withResults(c.Request.Messages)
+			c.Request.Messages = withResults(asCutOff(c.Request.Messages))
 			return next(ctx, c)
 		}
 	}}

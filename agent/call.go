@@ -51,10 +51,20 @@ type Pricer interface {
 // void. The message that it returns has been streamed to the readers of the run, but it is the node's
 // business to write it into the state.
 //
-// If ctx ends, the turn is voided and the cause of ctx returned, promptly if the model is prompt.
+// If no try succeeds, or ctx ends, what the last one had streamed stays: its turn ends incomplete, the run puts the message
+// into the thread when it ends, and Call returns it beside the error, the cause of ctx or a [*Failure]. Only a run that
+// is handed over to another process leaves the turn open, for that one to make it anew.
 func Call(ctx context.Context, s *graph.Scope, m model.Model, req model.Request, opts CallOptions) (item.Message, error) {
-	c := &call{scope: s, opts: opts, policy: opts.Policy.withDefaults(), replaces: opts.Replaces}
-	models := slices.Concat([]model.Model{m}, opts.Fallbacks)
+	c := &call{scope: s, opts: opts, policy: opts.Policy.withDefaults(), crashed: opts.Replaces}
+	msg, err := c.answer(ctx, slices.Concat([]model.Model{m}, opts.Fallbacks), req)
+	if err != nil && c.broken != nil {
+		return c.leave(ctx, err), err
+	}
+	return msg, err
+}
+
+// answer asks the models one after the other.
+func (c *call) answer(ctx context.Context, models []model.Model, req model.Request) (item.Message, error) {
 	var last *model.Error
 	for i, m := range models {
 		info := describe(m)
@@ -87,6 +97,45 @@ type call struct {
 	tries    int
 	last     bool   // no model is left after this one
 	replaces string // the turn that was voided last
+	// broken and crashed are what people see of an earlier try, from this call or from before a crash. It is void when a later
+	// one has something to show, and not before.
+	broken  *broken
+	crashed string
+}
+
+// broken is a try that people have seen something of.
+type broken struct {
+	turn  *turn.Writer
+	cause string
+	err   *event.Error
+	wait  time.Duration
+}
+
+// leave ends the last try, after which there is no other, with what it has, and returns its message.
+func (c *call) leave(ctx context.Context, err error) item.Message {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), graph.ErrHandOver) {
+		return item.Message{} // whoever goes on with the run finds it open
+	}
+	b := c.broken
+	ctx = context.WithoutCancel(ctx)
+	if c.scope.Again(err) {
+		_ = b.turn.Void(ctx, b.cause, b.err, 0)
+		return item.Message{}
+	}
+	msg, err := b.turn.Cut(ctx)
+	if err != nil {
+		return item.Message{} // the run cannot be written, and whoever takes it up finds the turn open
+	}
+	return msg
+}
+
+// start begins a try, to take the place of the one before.
+func (c *call) start(ctx context.Context, info event.TurnStarted) (*turn.Writer, error) {
+	if b := c.broken; b != nil {
+		return b.turn.Again(ctx, info, b.cause, b.err, b.wait)
+	}
+	info.Replaces = cmp.Or(c.crashed, c.replaces)
+	return turn.Start(ctx, c.scope, info)
 }
 
 // ask calls one model as often as the policy allows. A failure is the model's, an error ends the call.
@@ -144,9 +193,9 @@ func (e *tryError) Error() string { return e.reason.Error() }
 // try makes one turn. n counts the tries of this model.
 func (c *call) try(ctx context.Context, m model.Model, info model.Info, req model.Request, n int) (item.Message, error) {
 	c.tries++
-	w, err := turn.Start(ctx, c.scope, event.TurnStarted{
+	w, err := c.start(ctx, event.TurnStarted{
 		Turn: newTurnID(), Execution: c.scope.Execution(), Agent: c.opts.Agent,
-		Provider: info.Provider, Model: info.Model, Replaces: c.replaces, Attempt: c.tries,
+		Provider: info.Provider, Model: info.Model, Attempt: c.tries,
 	})
 	if err != nil {
 		return item.Message{}, err
@@ -165,24 +214,29 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 		}
 		return msg, c.explain(ctx, info, msg, finish)
 	}
-	var unwritten *writeError
-	switch {
-	case ctx.Err() != nil:
-		// A run that is cancelled would have its turns voided by whoever ends it. But the context may be that of a
-		// node or a sub-agent, whose end is not the run's.
-		cause := context.Cause(ctx)
-		_ = w.Void(context.WithoutCancel(ctx), codeOf(cause), nil, 0)
-		return item.Message{}, cause
-	case errors.As(err, &unwritten):
+	if unwritten := (*writeError)(nil); errors.As(err, &unwritten) && ctx.Err() == nil {
 		return item.Message{}, unwritten.err
 	}
-	failed := &tryError{reason: classify(err, info)}
-	failed.wait, failed.again = c.policy.again(n, failed.reason)
-	c.replaces = w.ID()
-	if err := w.Void(context.WithoutCancel(ctx), string(failed.reason.Class), tell(failed.reason), failed.wait); err != nil {
+	b := &broken{turn: w}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+		b.cause = codeOf(err)
+	} else {
+		failed := &tryError{reason: classify(err, info)}
+		failed.wait, failed.again = c.policy.again(n, failed.reason)
+		b.cause, b.err, b.wait = string(failed.reason.Class), tell(failed.reason), failed.wait
+		err = failed
+	}
+	if w.Shown() {
+		c.broken, c.crashed = b, ""
 		return item.Message{}, err
 	}
-	return item.Message{}, failed
+	// Nobody has seen anything of it, so that nothing is taken from anybody.
+	c.replaces = w.ID()
+	if unwritten := w.Void(context.WithoutCancel(ctx), b.cause, b.err, b.wait); unwritten != nil {
+		return item.Message{}, unwritten
+	}
+	return item.Message{}, err
 }
 
 // explain tells people why an answer is shorter than they may expect, or not there at all.

@@ -3,8 +3,10 @@
 //
 // # Laws of a model call
 //
-//   - One try is one turn. A try that fails voids its turn, whether anything was streamed or not, and the next
-//     try is a new turn with a new id that names the one it replaces. Text of two tries is never mixed.
+//   - One try is one turn. The next try is a new turn with a new id that names the one it replaces, which is void from
+//     then on. Text of two tries is never mixed.
+//   - The last try is never void once it has shown something. Stopped or failed, it ends incomplete, with what it had, and is
+//     counted; the thread keeps its message, and models are shown it with a note that it was cut off.
 //   - Only failures that may pass are tried again, at most [Policy].Tries times on each model, after a wait that the
 //     provider may lengthen. Then the next model is asked. What a provider's filter refused is not carried
 //     to another provider.

@@ -45,12 +45,38 @@ func (w *world) Record(ctx context.Context, b graph.Batch) error {
 	if w.dead {
 		return errDead
 	}
+	b.Events = w.replacing(b.Events)
 	if err := w.mem.Record(ctx, b); err != nil {
 		return err
 	}
 	w.full++
 	w.left--
 	return nil
+}
+
+// replacing voids, as the engine does, the turns that a crash left and that others take the place of now.
+func (w *world) replacing(events []event.Envelope) []event.Envelope {
+	var out []event.Envelope
+	for _, env := range events {
+		if e, ok := env.Event.(event.ItemStarted); ok && e.Turn != "" {
+			old, voided := "", map[string]bool{}
+			for _, before := range slices.Concat(w.mem.Events(), out) {
+				switch b := before.Event.(type) {
+				case event.TurnStarted:
+					if b.Turn == e.Turn {
+						old = b.Replaces
+					}
+				case event.TurnVoided:
+					voided[b.Turn] = true
+				}
+			}
+			if old != "" && !voided[old] {
+				out = append(out, event.Envelope{Task: env.Task, NS: env.NS, Node: env.Node, Event: event.TurnVoided{Turn: old, Cause: "crash"}})
+			}
+		}
+		out = append(out, env)
+	}
+	return out
 }
 
 // restart gives the run a new process, which dies after n records.
@@ -88,9 +114,6 @@ func (w *world) attempt(ctx context.Context, g *graph.Graph, input any) (graph.R
 		put(w, "", event.RunStarted{Graph: "test", Attempt: 1})
 	} else {
 		put(w, "", event.AttemptStarted{Attempt: f.Attempt() + 1, Cause: "crash"})
-		for _, t := range f.OpenTurns() {
-			put(w, t.Task, event.TurnVoided{Turn: t.Turn, Cause: "crash"})
-		}
 	}
 	res, err := g.Run(ctx, graph.Execution{
 		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true,
@@ -121,7 +144,11 @@ func (w *world) end(ctx context.Context, res graph.Result, err error) {
 	}
 	f := w.fold()
 	for _, t := range f.OpenTurns() {
-		put(w, t.Task, event.TurnVoided{Turn: t.Turn, Cause: string(ended.Status)})
+		if closing, shown := f.CutOff(t.Turn); shown {
+			put(w, t.Task, closing...)
+		} else {
+			put(w, t.Task, event.TurnVoided{Turn: t.Turn, Cause: string(ended.Status)})
+		}
 	}
 	for _, id := range slices.Backward(f.OpenTasks()) {
 		t, _ := f.Task(id)
@@ -223,6 +250,10 @@ func (r recall) Turn(execution string) (msg item.Message, ended bool, voided str
 				turns[e.Turn] = env.Task
 			}
 		case event.TurnEnded:
+			if _, ok := turns[e.Turn]; ok && e.Finish == item.FinishIncomplete {
+				voided = e.Turn
+				continue
+			}
 			if task, ok := turns[e.Turn]; ok {
 				for _, m := range r.Messages(task) {
 					if m.ID == e.Turn {
@@ -236,7 +267,7 @@ func (r recall) Turn(execution string) (msg item.Message, ended bool, voided str
 			}
 		}
 	}
-	for _, open := range r.OpenTurns() { // voided when this attempt began
+	for _, open := range r.OpenTurns() {
 		if open.Execution == execution {
 			voided = open.Turn
 		}

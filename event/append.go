@@ -116,6 +116,7 @@ func (e CheckpointSaved) append(dst []byte) ([]byte, error) {
 	o.String("source", string(e.Source))
 	o.OptStrings("next", e.Next)
 	o.OptStrings("changed", e.Changed)
+	o.OptRaw("left", e.Left)
 	return o.End()
 }
 

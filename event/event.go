@@ -67,8 +67,8 @@ type RunStarted struct {
 	Metadata  json.RawMessage `json:"metadata,omitempty"`  // the run's metadata, an object
 }
 
-// AttemptStarted says that the run goes on after a crash, a restart or a lost lease. Every turn that was open is
-// voided next.
+// AttemptStarted says that the run goes on after a crash, a restart or a lost lease. A turn that was open is voided when its
+// node makes another or ends without one; until then people still see it, and if neither happens it ends incomplete.
 //
 // After the loss of power, events that readers have seen may be gone, and others bear their numbers; wires that resume
 // by a number alone must not use those again.
@@ -127,6 +127,8 @@ type CheckpointSaved struct {
 	Source  Source   `json:"source"`
 	Next    []string `json:"next,omitempty"`    // nodes that are due, in order
 	Changed []string `json:"changed,omitempty"` // fields whose values differ from the parent's
+	// Left are the updates that were made of what cut-off turns had said, by the node that was cut off: {"agent": {…}}.
+	Left json.RawMessage `json:"left,omitempty"`
 }
 
 // Ask says what sort of answer an interrupt waits for.
@@ -185,7 +187,7 @@ type TurnStarted struct {
 	Agent     string `json:"agent,omitempty"`
 	Provider  string `json:"provider,omitempty"`
 	Model     string `json:"model,omitempty"`
-	Replaces  string `json:"replaces,omitempty"` // the voided turn that this one stands in for
+	Replaces  string `json:"replaces,omitempty"` // the turn whose place this one takes, which is void at the latest when this one has something to show
 	Attempt   int    `json:"attempt,omitempty"`  // 1 for the first try
 }
 
@@ -212,7 +214,8 @@ type Span struct {
 	Count int    `json:"count"`
 }
 
-// TurnEnded says that the model finished.
+// TurnEnded says that the model finished, or, with finish "incomplete", that it was cut off and no later try takes its
+// place: what it had said by then stays.
 type TurnEnded struct {
 	Turn   string      `json:"turn"`
 	Finish item.Finish `json:"finish"`
@@ -223,12 +226,15 @@ type TurnEnded struct {
 	TotalMicros int64 `json:"total_us,omitempty"`
 }
 
-// TurnVoided says that what streamed of this turn is void: its stream broke, or the process died.
+// TurnVoided says that what streamed of this turn is void, because a later try takes its place: its stream broke, or the
+// process died. A turn that ended incomplete may be voided too, when its work is done anew: by a later attempt
+// of the run, or by its sub-agent, which began again.
 type TurnVoided struct {
 	Turn  string `json:"turn"`
 	Cause string `json:"cause"` // "crash", or the error's code
 	Error *Error `json:"error,omitempty"`
-	// WaitMicros is how long is waited before the next try; 0 if at once, or if there is none.
+	// WaitMicros is how long is waited before the next try, or was, if the turn had shown something: that stays until the next
+	// try begins. 0 if not at all.
 	WaitMicros int64 `json:"wait_us,omitempty"`
 	// Usage is what the broken call is known to have cost.
 	Usage item.Usage `json:"usage,omitzero"`
@@ -245,7 +251,7 @@ type ItemStarted struct {
 	Index int `json:"index,omitempty"`
 }
 
-// ItemEnded says that an item is complete, and repeats the whole of it. It is a promise: a tool result
+// ItemEnded says that an item is complete, or was cut off, and repeats the whole of what there is. It is a promise: a tool result
 // whose ItemEnded is in the journal is never produced again.
 type ItemEnded struct {
 	Item   item.Item   `json:"item"`

@@ -2,12 +2,13 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"sync"
+
+	"github.com/tributary-ai/tributary/event"
 )
 
 // ErrTaskCancelled is why a sub-agent stopped that somebody cancelled alone. Its caller goes on without it.
-var ErrTaskCancelled = errors.New("it was cancelled")
+var ErrTaskCancelled error = &event.Error{Code: CodeCancelled, Name: "CancelledError", Message: "it was cancelled"}
 
 // Control reaches the sub-agents of a run while it executes. The zero Control is ready.
 type Control struct {

@@ -23,6 +23,14 @@ const (
 // ErrNotPending is returned for an answer to a question that nobody is asking: it was answered before, or never asked.
 var ErrNotPending = errors.New("no such interrupt is pending")
 
+// ErrHandOver is the cause with which the context of a run ends that another process goes on with. Whoever is stopped by it
+// leaves open what was open, as if the process had died, and says nothing of an end: there is none.
+var ErrHandOver error = &event.Error{Code: "drain", Message: "the server is shutting down"}
+
+func handedOver(ctx context.Context) bool {
+	return ctx.Err() != nil && errors.Is(context.Cause(ctx), ErrHandOver)
+}
+
 // NodeError is a failure of a node. It unwraps to what the node returned.
 type NodeError struct {
 	Node string

@@ -20,6 +20,7 @@ type Scope struct {
 	task   *Task
 	step   int
 	state  state
+	again  func(error) bool // nil: never
 
 	mu      sync.Mutex
 	answers []json.RawMessage // given to this execution's questions
@@ -166,6 +167,9 @@ func (s *Scope) Node() string      { return s.task.Node }
 func (s *Scope) Step() int         { return s.step }
 func (s *Scope) Execution() string { return s.task.ID }
 func (s *Scope) NS() string        { return s.engine.ns }
+
+// Again reports whether the node will be run once more if it returns this error, by its retry policy.
+func (s *Scope) Again(err error) bool { return s.again != nil && s.again(err) }
 
 // Task is the sub-agent that the node works for; empty for the run's root task.
 func (s *Scope) Task() string { return s.engine.task }

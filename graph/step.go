@@ -275,8 +275,9 @@ func (e *engine) judge(ctx context.Context, all []*taskRun) error {
 // attempts runs the node as often as its retry policy allows.
 func (e *engine) attempts(ctx context.Context, t *taskRun) error {
 	for n := 1; ; n++ {
-		err := e.attempt(ctx, t)
-		if err == nil || n >= t.node.retry.Max || ctx.Err() != nil || !worthRetry(t.node.retry, err) {
+		again := func(err error) bool { return n < t.node.retry.Max && ctx.Err() == nil && worthRetry(t.node.retry, err) }
+		err := e.attempt(ctx, t, again)
+		if err == nil || !again(err) {
 			return err
 		}
 		if t.node.retry.Backoff == nil {
@@ -302,8 +303,8 @@ func worthRetry(r Retry, err error) bool {
 }
 
 // attempt runs the node once, and its branches.
-func (e *engine) attempt(ctx context.Context, t *taskRun) error {
-	s := &Scope{engine: e, task: t.task, step: e.cp.Step + 1, state: e.st}
+func (e *engine) attempt(ctx context.Context, t *taskRun, again func(error) bool) error {
+	s := &Scope{engine: e, task: t.task, step: e.cp.Step + 1, state: e.st, again: again}
 	if t.task.Input != nil {
 		s.state = sentState(e.g, t.task.Input)
 	}

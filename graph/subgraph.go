@@ -208,16 +208,9 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 		return Result{}, err
 	}
 	failure := e.loop(ctx)
-	ended := event.TaskEnded{Status: event.Success, Usage: e.meter.sum()}
-	switch {
-	case failure != nil && ctx.Err() != nil:
-		ended.Status = event.Cancelled
-	case failure != nil:
-		ended.Status, ended.Error = event.Failed, ErrorOf(failure)
-	case e.stopped:
-		ended.Status = event.Interrupted
+	if failure == nil || !handedOver(ctx) { // otherwise it goes on elsewhere, with its caller
+		e.note("", 0, e.ended(ctx, failure))
 	}
-	e.note("", 0, ended)
 	if err := e.end(ctx, failure); err != nil {
 		return Result{}, err
 	}
@@ -225,6 +218,22 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 		return Result{}, &Interruption{Interrupts: e.open}
 	}
 	return e.result(true)
+}
+
+// ended tells how a sub-agent ended, and why if it did not succeed.
+func (e *engine) ended(ctx context.Context, failure error) event.TaskEnded {
+	ended := event.TaskEnded{Status: event.Success, Usage: e.meter.sum()}
+	switch {
+	case failure != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		ended.Status, ended.Error = event.TimedOut, ErrorOf(context.Cause(ctx))
+	case failure != nil && ctx.Err() != nil:
+		ended.Status, ended.Error = event.Cancelled, ErrorOf(context.Cause(ctx))
+	case failure != nil:
+		ended.Status, ended.Error = event.Failed, ErrorOf(failure)
+	case e.stopped:
+		ended.Status = event.Interrupted
+	}
+	return ended
 }
 
 // carryUsage adds what earlier attempts of a sub-agent cost in this process: what it used is what all of them used.

@@ -26,7 +26,7 @@ type Status string
 const (
 	InProgress Status = "in_progress"
 	Completed  Status = "completed"
-	Incomplete Status = "incomplete" // cut off: an error, a cancel, a voided turn
+	Incomplete Status = "incomplete" // cut off: an error, a stop, the end of its task
 )
 
 // Type names the kinds of [Item].

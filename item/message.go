@@ -71,6 +71,9 @@ const (
 	FinishRefusal   Finish = "refusal"
 	FinishPause     Finish = "pause" // the provider wants the answer back to go on with it
 	FinishOther     Finish = "other"
+	// FinishIncomplete says that the answer was cut off and that no later try took its place: the run was stopped, or failed
+	// for good. The message holds what people were shown of it.
+	FinishIncomplete Finish = "incomplete"
 )
 
 // Text is the text of the message, without reasoning.

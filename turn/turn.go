@@ -1,9 +1,16 @@
 // Package turn writes the events of one model call so that they keep the laws of package event.
 //
 // A [Writer] is fed the pieces of an answer as they arrive, in whatever order the model interleaves them, and
-// opens and closes items and blocks around them. It ends in one of two ways: [Writer.End], which closes
-// everything and returns the message that the thread keeps, or [Writer.Void], after which nothing that was
-// streamed counts. Between the two nothing of the turn is lost and nothing is said twice: the sum of the
+// opens and closes items and blocks around them. It ends in one of three ways:
+//
+//   - [Writer.End] closes everything and returns the message that the thread keeps.
+//   - [Writer.Again] starts the next try. As soon as that has something to show, nothing that was streamed
+//     of this one counts any more: people see it until something takes its place.
+//   - [Writer.Cut] ends the last try, which came to no end of its own: everything that was streamed stays, marked
+//     incomplete, and its message is kept too.
+//
+// [Writer.Void] takes back what was streamed although nothing takes its place yet; it is for turns that showed nothing,
+// and for those whose caller is sure to make another. Nothing of a turn is lost and nothing is said twice: the sum of the
 // deltas is the text of the message.
 //
 // A Writer belongs to one goroutine.
@@ -33,6 +40,7 @@ type Writer struct {
 	started time.Time
 	first   time.Duration
 	now     func() time.Time
+	held    []event.Event // told with the first item: that the turn is void whose place this one takes
 
 	open    []*openItem // in the order in which they were opened
 	byKey   map[key]*openItem
@@ -72,6 +80,24 @@ func Start(ctx context.Context, out Emitter, info event.TurnStarted) (*Writer, e
 		info.Attempt = 1
 	}
 	return w, out.Emit(ctx, info)
+}
+
+// Again starts the next try, which takes this one's place as soon as it has something to show; its info.Turn must be another.
+// wait is how long was waited in between.
+func (w *Writer) Again(ctx context.Context, info event.TurnStarted, cause string, err *event.Error, wait time.Duration) (*Writer, error) {
+	info.Replaces = w.id
+	next, unwritten := Start(ctx, w.out, info)
+	next.held = []event.Event{w.voided(cause, err, wait)}
+	return next, unwritten
+}
+
+// emit tells events after what was held back.
+func (w *Writer) emit(ctx context.Context, events ...event.Event) error {
+	if w.held != nil {
+		events = append(w.held, events...)
+		w.held = nil
+	}
+	return w.out.Emit(ctx, events...)
 }
 
 // ID is the turn's, and so the message's.
@@ -124,7 +150,7 @@ func (w *Writer) text(ctx context.Context, k key, number int, text string) error
 		return err
 	}
 	b.text.WriteString(text)
-	return w.out.Emit(ctx, event.TextDelta{Item: it.id, Block: at, Text: text})
+	return w.emit(ctx, event.TextDelta{Item: it.id, Block: at, Text: text})
 }
 
 // Call appends to a tool call. The first piece must carry the name; an empty call id is given one.
@@ -150,7 +176,7 @@ func (w *Writer) Call(ctx context.Context, index int, c item.ToolCall) error {
 		return nil
 	}
 	it.args.WriteString(c.Arguments)
-	return w.out.Emit(ctx, event.ArgumentsDelta{Item: it.id, Text: c.Arguments})
+	return w.emit(ctx, event.ArgumentsDelta{Item: it.id, Text: c.Arguments})
 }
 
 // Image shows a picture, or a coarser version of one that is still being made.
@@ -168,7 +194,7 @@ func (w *Writer) Image(ctx context.Context, number int, img item.Block, partial 
 	if partial == 0 {
 		return nil // told whole when the block ends
 	}
-	return w.out.Emit(ctx, event.ImageDelta{Item: it.id, Block: at, Partial: partial - 1, URL: img.URL})
+	return w.emit(ctx, event.ImageDelta{Item: it.id, Block: at, Partial: partial - 1, URL: img.URL})
 }
 
 // Keep adds a block that only the provider can read, whole, where the answer has come to.
@@ -197,7 +223,7 @@ func (w *Writer) Annotate(ctx context.Context, number int, a item.Annotation) er
 		return err
 	}
 	b.value.Annotations = append(b.value.Annotations, a)
-	return w.out.Emit(ctx, event.AnnotationAdded{Item: it.id, Block: at, Annotation: a})
+	return w.emit(ctx, event.AnnotationAdded{Item: it.id, Block: at, Annotation: a})
 }
 
 // Usage notes what the call has cost so far; the last word counts.
@@ -226,7 +252,12 @@ func (w *Writer) item(ctx context.Context, k key, start event.ItemStarted) (*ope
 	case item.TypeMessage, item.TypeToolResult: // each of its blocks has a place
 	}
 	start.Item, start.Turn, start.Type = it.id, w.id, k.typ
-	return it, w.out.Emit(ctx, start)
+	if err := w.emit(ctx, start); err != nil { // nobody saw it, so there is nothing to end
+		w.open, w.last = w.open[:len(w.open)-1], nil
+		delete(w.byKey, k)
+		return it, err
+	}
+	return it, nil
 }
 
 // itemID derives the ids of a turn's items from the turn's, so that they are unique within the run. The
@@ -254,15 +285,27 @@ func (w *Writer) block(ctx context.Context, it *openItem, number int, typ item.B
 	if it.key.typ == item.TypeMessage {
 		w.order = append(w.order, item.OrderBlock...)
 	}
-	return b, at, w.out.Emit(ctx, event.BlockStarted{Item: it.id, Block: at, Type: typ})
+	return b, at, w.emit(ctx, event.BlockStarted{Item: it.id, Block: at, Type: typ})
+}
+
+// Shown reports whether anything of the turn was streamed.
+func (w *Writer) Shown() bool { return len(w.open) > 0 }
+
+// Cut closes a turn that was broken off for good and returns its message: what was streamed, and no more.
+func (w *Writer) Cut(ctx context.Context) (item.Message, error) {
+	return w.end(ctx, item.FinishIncomplete, "", item.Incomplete)
 }
 
 // End closes the turn and returns its message.
 func (w *Writer) End(ctx context.Context, finish item.Finish, model string) (item.Message, error) {
+	return w.end(ctx, finish, model, item.Completed)
+}
+
+func (w *Writer) end(ctx context.Context, finish item.Finish, model string, status item.Status) (item.Message, error) {
 	var closing []event.Event
 	w.message.Order = item.Order(w.order).Usual()
 	for _, it := range w.open {
-		closing = w.close(closing, it)
+		closing = w.close(closing, it, status)
 	}
 	if model == "" {
 		model = w.message.Model
@@ -276,10 +319,10 @@ func (w *Writer) End(ctx context.Context, finish item.Finish, model string) (ite
 		Turn: w.id, Finish: finish, Usage: w.usage, Model: model,
 		FirstMicros: w.first.Microseconds(), TotalMicros: w.now().Sub(w.started).Microseconds(),
 	})
-	return w.message, w.out.Emit(ctx, closing...)
+	return w.message, w.emit(ctx, closing...)
 }
 
-func (w *Writer) close(out []event.Event, it *openItem) []event.Event {
+func (w *Writer) close(out []event.Event, it *openItem, status item.Status) []event.Event {
 	var blocks []item.Block
 	for at, b := range it.blocks {
 		if b.value.Type == item.TextBlock {
@@ -308,13 +351,16 @@ func (w *Writer) close(out []event.Event, it *openItem) []event.Event {
 		// The order is that of the whole turn: its other items have their own places in the log, its blocks have not.
 		whole = item.Message{ID: it.id, Role: item.Assistant, Content: blocks, Order: w.message.Order}
 	}
-	return append(out, event.ItemEnded{Item: whole, Status: item.Completed})
+	return append(out, event.ItemEnded{Item: whole, Status: status})
 }
 
 // Void ends the turn without a message: nothing that was streamed of it counts. wait is how long the
-// caller will wait before it tries again.
+// caller will wait before it tries again. If the turn was to take another's place and showed nothing, that one stays.
 func (w *Writer) Void(ctx context.Context, cause string, err *event.Error, wait time.Duration) error {
-	return w.out.Emit(ctx, event.TurnVoided{
-		Turn: w.id, Cause: cause, Error: err, WaitMicros: wait.Microseconds(), Usage: w.usage,
-	})
+	w.held = nil
+	return w.emit(ctx, w.voided(cause, err, wait))
+}
+
+func (w *Writer) voided(cause string, err *event.Error, wait time.Duration) event.TurnVoided {
+	return event.TurnVoided{Turn: w.id, Cause: cause, Error: err, WaitMicros: wait.Microseconds(), Usage: w.usage}
 }

@@ -48,6 +48,8 @@ export interface Item {
   /** Blocks, or the items of the sub-agent that a tool_result contains. */
   block_list?: (Block | Item)[];
   tasks?: TaskObject[];
+  /** Who that sub-agent is and why it ended, where it failed or was stopped. */
+  task?: Omit<TaskObject, "output">;
   [more: string]: unknown;
 }
 
@@ -280,6 +282,12 @@ class Objects {
         object[item.list] = this.output(child, true);
         this.list(object, child);
         this.path.delete(child);
+        const from = this.tasks.get(child)!.object;
+        if (from["status"] === "failed" || from["status"] === "canceled" || from["status"] === "expired") { // of whom, and why
+          const head: Fields = {};
+          merge(head, from, "task_id", "status", "agent", "title", "attempt", "created_at", "reason", "error", "usage", "ended_at");
+          object["task"] = copy(head);
+        }
       }
       if (nested) object["task_id"] = id;
       return object;

@@ -65,7 +65,7 @@ var generators = map[string]func(*rapid.T) event.Event{
 	},
 	"checkpoint_saved": func(t *rapid.T) event.Event {
 		return event.CheckpointSaved{
-			ID: id(t, "id"), Parent: id(t, "parent"), Next: texts(t, "next"), Changed: texts(t, "changed"),
+			ID: id(t, "id"), Parent: id(t, "parent"), Next: texts(t, "next"), Changed: texts(t, "changed"), Left: maybe(t, "left", JSON),
 			Source: rapid.SampledFrom([]event.Source{event.FromInput, event.FromLoop, event.FromUpdate, event.FromFork}).Draw(t, "source"),
 		}
 	},

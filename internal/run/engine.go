@@ -166,12 +166,14 @@ type active struct {
 }
 
 // errDrain is a cause with which a run's context is cancelled. Nodes may tell of it, so it is an error for events.
-var errDrain error = &event.Error{Code: "drain", Message: "the server is shutting down"}
+var errDrain = graph.ErrHandOver
 
 // cancelled is the cause of a run that somebody asked to stop.
 type cancelled struct{ action Action }
 
 func (c *cancelled) Error() string { return cancelReason }
+func (c *cancelled) Name() string  { return "CancelledError" }
+func (c *cancelled) Code() string  { return graph.CodeCancelled }
 
 // Open starts an engine and takes up the runs that the process before it left behind.
 func Open(ctx context.Context, opt Options) (*Engine, error) {

@@ -213,7 +213,6 @@ func (x *execution) begin(ctx context.Context) error {
 			cause = event.LostPower
 		}
 		first = envelopes(event.AttemptStarted{Attempt: attempt, Cause: cause})
-		first = append(first, x.ledger.voiding(cause)...)
 	}
 	begin := Begin{Run: x.r.ID, At: time.Now(), Attempt: attempt}
 	return x.rec.append(ctx, journal.Batch{Events: first, Saves: []any{begin}})
@@ -285,7 +284,12 @@ func (x *execution) settle(ctx context.Context, err error) {
 		x.e.giveBack(x.r)
 		return
 	}
-	end, err := x.rec.end(context.WithoutCancel(ctx), x.end(err), reasonOf(err), x.followUps)
+	ctx = context.WithoutCancel(ctx)
+	end, reason := x.end(err), reasonOf(err)
+	left, err := x.leave(ctx, end)
+	if err == nil {
+		end, err = x.rec.end(ctx, end, reason, left, x.followUps)
+	}
 	if err != nil {
 		log.Error("the run's end cannot be written now; it will be taken up again", "err", err)
 		if !errors.Is(err, journal.ErrFenced) {
@@ -340,12 +344,4 @@ func reasonOf(err error) string {
 		return string(stop.action)
 	}
 	return ""
-}
-
-// causeOf is the word with which turns that are open at the end are voided.
-func causeOf(end End) string {
-	if end.Error != nil {
-		return end.Error.Code
-	}
-	return string(end.Status)
 }

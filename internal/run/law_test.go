@@ -24,8 +24,8 @@ import (
 // The laws of design.md §5 that the core must keep, over random graphs with random models: turns that break and
 // are tried again, tools with effects, parallel nodes, errors, panics, cancels, and a process that dies at any
 // write. Order (1), sum of parts (3), counted once (4) and every run ends once (5) are checked by
-// transcript.Check on every journal read; durable before visible (2), two readers (8) and effects at most
-// once here; fenced (10) in TestFencedWorkerCanChangeNothing and in the journal's own tests.
+// transcript.Check on every journal read; durable before visible (2), two readers (8), what was shown stays (11) and
+// effects at most once here; fenced (10) in TestFencedWorkerCanChangeNothing and in the journal's own tests.
 
 // deed is one thing that a node of a random graph does.
 type deed struct {
@@ -71,11 +71,14 @@ func (f *effects) do(call string) {
 	f.calls[call]++
 }
 
-var logField = graph.List[string]("log")
+var (
+	logField      = graph.List[string]("log")
+	messagesField = graph.Messages("messages")
+)
 
 // graph builds the program: step i's nodes are "i.j", each step waits for all nodes of the one before.
 func (p program) graph(f *effects) *graph.Graph {
-	g := graph.New("g", logField)
+	g := graph.New("g", logField, messagesField)
 	var before []string
 	for i, step := range p {
 		var names []string
@@ -83,12 +86,17 @@ func (p program) graph(f *effects) *graph.Graph {
 			name := fmt.Sprintf("n%d_%d", i, j)
 			names = append(names, name)
 			g.Node(name, func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+				writes := []graph.Write{logField.Set([]string{name})}
 				for k, d := range deeds {
-					if err := d.do(ctx, s, fmt.Sprintf("%s-%d", s.Execution(), k), f); err != nil {
+					msg, err := d.do(ctx, s, fmt.Sprintf("%s-%d", s.Execution(), k), f)
+					if err != nil {
 						return graph.Command{}, err
 					}
+					if msg.ID != "" {
+						writes = append(writes, messagesField.Add(msg))
+					}
 				}
-				return graph.Update(logField.Set([]string{name})), nil
+				return graph.Update(writes...), nil
 			})
 		}
 		for _, n := range names {
@@ -106,31 +114,38 @@ func (p program) graph(f *effects) *graph.Graph {
 	return g
 }
 
-func (d deed) do(ctx context.Context, s *graph.Scope, id string, f *effects) error {
+func (d deed) do(ctx context.Context, s *graph.Scope, id string, f *effects) (item.Message, error) {
 	switch d.kind {
 	case "say":
-		return d.say(ctx, s, id, "")
-	case "retry":
-		w, err := turn.Start(ctx, s, event.TurnStarted{Turn: unique("void_" + id)})
+		w, err := turn.Start(ctx, s, event.TurnStarted{Turn: unique("msg_" + id), Execution: s.Execution()})
 		if err != nil {
-			return err
+			return item.Message{}, err
+		}
+		return d.say(ctx, w)
+	case "retry":
+		w, err := turn.Start(ctx, s, event.TurnStarted{Turn: unique("void_" + id), Execution: s.Execution()})
+		if err != nil {
+			return item.Message{}, err
 		}
 		w.Usage(item.Usage{InputTokens: d.n})
-		err = errors.Join(w.Text(ctx, 0, d.text), w.Void(ctx, "model_server", nil, 0))
-		if err != nil {
-			return err
+		if err := w.Text(ctx, 0, d.text); err != nil {
+			return item.Message{}, err
 		}
-		return d.say(ctx, s, id, w.ID())
+		w, err = w.Again(ctx, event.TurnStarted{Turn: unique("msg_" + id), Execution: s.Execution()}, "model_server", nil, 0)
+		if err != nil {
+			return item.Message{}, err
+		}
+		return d.say(ctx, w)
 	case "tool":
-		return d.tool(ctx, s, "call_"+id, f)
+		return item.Message{}, d.tool(ctx, s, "call_"+id, f)
 	case "custom":
-		return s.Custom(ctx, d.text)
+		return item.Message{}, s.Custom(ctx, d.text)
 	case "fail":
-		return errors.New(d.text)
+		return item.Message{}, errors.New(d.text)
 	case "panic":
 		panic(d.text)
 	}
-	return fmt.Errorf("no such deed: %s", d.kind)
+	return item.Message{}, fmt.Errorf("no such deed: %s", d.kind)
 }
 
 var counter struct {
@@ -146,22 +161,20 @@ func unique(s string) string {
 	return fmt.Sprintf("%s_%d", s, counter.n)
 }
 
-func (d deed) say(ctx context.Context, s *graph.Scope, id, replaces string) error {
-	w, err := turn.Start(ctx, s, event.TurnStarted{Turn: unique("msg_" + id), Replaces: replaces})
-	if err != nil {
-		return err
-	}
+func (d deed) say(ctx context.Context, w *turn.Writer) (item.Message, error) {
 	for i := range d.n {
+		if ctx.Err() != nil {
+			return item.Message{}, context.Cause(ctx) // it leaves its turn as it is
+		}
 		if err := errors.Join(
 			w.Reasoning(ctx, 0, i/2, d.text), w.Text(ctx, i%2, d.text),
 			w.Call(ctx, i%2, item.ToolCall{CallID: fmt.Sprint("x", w.ID(), i%2), Name: "f", Arguments: d.text}),
 		); err != nil {
-			return err
+			return item.Message{}, err
 		}
 	}
 	w.Usage(item.Usage{InputTokens: d.n, OutputTokens: 2 * d.n})
-	_, err = w.End(ctx, item.FinishStop, "random-1")
-	return err
+	return w.End(ctx, item.FinishStop, "random-1")
 }
 
 // tool does what a careful tool node does: intention, effect, outcome, and never twice.
@@ -238,6 +251,7 @@ func TestLawsOverRandomRuns(t *testing.T) {
 		if got := last(rt, final); string(got.Status) != string(r.Status) || got.Usage != r.Usage {
 			rt.Fatalf("journal ends %+v and the row says %s, %+v", got, r.Status, r.Usage)
 		}
+		mustStay(rt, &rw, thread, final)
 		readers = append(readers, rw.follow(context.Background(), r.ID))
 		for _, f := range readers {
 			<-f.done
@@ -346,6 +360,7 @@ func crashOnce(t fataler, p program, n int64, happens bool) (survived bool) {
 		final := w.events(id)
 		mustBePrefix(t, saw, final)
 		p.mustHaveState(t, w, thread)
+		mustStay(t, w, thread, final)
 		f.mustBeAtMostOnce(t)
 		w.stop(time.Second)
 		return life == 0

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tributary-ai/tributary/event"
@@ -19,12 +20,33 @@ type ledger struct {
 	checkpoints bool // the run has saved a checkpoint of its root graph
 	usage       item.Usage
 	turns       []openTurn // in the order in which they began
+	cut         []openTurn // those that were cut off, and are in no state that we know of
+	unsaved     []said     // what was said since the last checkpoint of its graph
 	tasks       []openTask
 }
 
-type openTurn struct {
+// said is a message of the conversation, an answer or a tool's result.
+type said struct {
 	id  string
 	env event.Envelope // for where it happened
+}
+
+type openTurn struct {
+	id        string
+	execution string
+	replaces  string         // the turn whose place it takes
+	env       event.Envelope // for where it happened
+	// stale is why an attempt after the turn's own began; empty in its own. What stale turns said is void once their node
+	// has made another turn, or has ended without one.
+	stale string
+}
+
+// of reports whether the turn was made by a node's execution.
+func (t *openTurn) of(env *event.Envelope, execution string) bool {
+	if t.execution != "" && execution != "" {
+		return t.execution == execution
+	}
+	return t.env.NS == env.NS && t.env.Node == env.Node
 }
 
 type openTask struct {
@@ -39,14 +61,9 @@ func (l *ledger) apply(env event.Envelope) {
 	_ = event.Visit(env.Event, l) // none of the methods below returns an error
 }
 
-// closing returns the events that end what is open, the last opened first: a turn without an end is void, and a
-// task ends with its run.
-func (l *ledger) closing(status event.Status, cause string, failure *event.Error) []event.Envelope {
+// closing returns the events that end the tasks that are open, the last opened first: a task ends with its run.
+func (l *ledger) closing(status event.Status, failure *event.Error) []event.Envelope {
 	var out []event.Envelope
-	for _, t := range slices.Backward(l.turns) {
-		t.env.Event = event.TurnVoided{Turn: t.id, Cause: cause, Error: failure}
-		out = append(out, place(t.env))
-	}
 	for _, t := range slices.Backward(l.tasks) {
 		t.env.Event = event.TaskEnded{Status: status, Error: failure, Usage: t.usage}
 		out = append(out, place(t.env))
@@ -54,14 +71,46 @@ func (l *ledger) closing(status event.Status, cause string, failure *event.Error
 	return out
 }
 
-// voiding returns the events that void what an earlier attempt left open.
-func (l *ledger) voiding(cause string) []event.Envelope {
+// replacing returns the events of a batch with the turns voided, each before what takes its place, that an earlier attempt left and
+// this one makes anew.
+func (l *ledger) replacing(events []event.Envelope) []event.Envelope {
+	if len(l.cut) == 0 && !slices.ContainsFunc(l.turns, func(t openTurn) bool { return t.stale != "" }) {
+		return events // nearly always
+	}
 	var out []event.Envelope
-	for _, t := range slices.Backward(l.turns) {
-		t.env.Event = event.TurnVoided{Turn: t.id, Cause: cause}
-		out = append(out, place(t.env))
+	voided := map[string]bool{}
+	for i := range events {
+		env := &events[i]
+		for _, t := range slices.Concat(l.turns, l.cut) {
+			if !voided[t.id] && l.replaces(env, &t) {
+				voided[t.id] = true
+				t.env.Event = event.TurnVoided{Turn: t.id, Cause: cmp.Or(t.stale, "restarted")}
+				out = append(out, place(t.env))
+			}
+		}
+		out = append(out, *env)
 	}
 	return out
+}
+
+// replaces reports whether an event takes the place of what a turn said: another turn that names it, or that its node makes in
+// a later attempt, has something to show; the node has ended without one; or its sub-agent begins anew.
+func (l *ledger) replaces(env *event.Envelope, t *openTurn) bool {
+	if e, ok := env.Event.(event.TaskStarted); ok {
+		return e.Attempt > 1 && env.Task == t.env.Task
+	}
+	if t.stale == "" {
+		return false
+	}
+	switch e := env.Event.(type) {
+	case event.ItemStarted:
+		return e.Turn != "" && slices.ContainsFunc(l.turns, func(now openTurn) bool {
+			return now.id == e.Turn && now.stale == "" && (now.replaces == t.id || t.of(&now.env, now.execution))
+		})
+	case event.NodeEnded:
+		return e.Error == nil && len(e.Interrupts) == 0 && t.of(env, e.Execution)
+	}
+	return false
 }
 
 // place keeps of an envelope only where it happened.
@@ -70,7 +119,8 @@ func place(e event.Envelope) event.Envelope {
 }
 
 func (l *ledger) closeTurn(id string, u item.Usage) {
-	l.turns = slices.DeleteFunc(l.turns, func(t openTurn) bool { return t.id == id })
+	same := func(t openTurn) bool { return t.id == id }
+	l.turns, l.cut = slices.DeleteFunc(l.turns, same), slices.DeleteFunc(l.cut, same)
 	l.usage = l.usage.Plus(u)
 	for i := range l.tasks {
 		// What a child spends its parents spend: a task is open while its children are.
@@ -109,6 +159,11 @@ func (l *ledger) RunStarted(e event.RunStarted) error {
 
 func (l *ledger) AttemptStarted(e event.AttemptStarted) error {
 	l.attempt = e.Attempt
+	for _, turns := range [][]openTurn{l.turns, l.cut} {
+		for i := range turns {
+			turns[i].stale = e.Cause
+		}
+	}
 	return nil
 }
 
@@ -117,18 +172,34 @@ func (l *ledger) RunEnded(event.RunEnded) error {
 	return nil
 }
 
-func (l *ledger) CheckpointSaved(event.CheckpointSaved) error {
+func (l *ledger) CheckpointSaved(e event.CheckpointSaved) error {
+	l.unsaved = slices.DeleteFunc(l.unsaved, func(s said) bool { return s.env.NS == l.env.NS })
+	if len(e.Left) > 0 {
+		l.cut = slices.DeleteFunc(l.cut, func(t openTurn) bool { return t.env.NS == l.env.NS })
+	}
 	l.checkpoints = l.checkpoints || l.env.NS == ""
 	return nil
 }
 
 func (l *ledger) TurnStarted(e event.TurnStarted) error {
-	l.turns = append(l.turns, openTurn{id: e.Turn, env: l.env})
+	l.turns = append(l.turns, openTurn{id: e.Turn, execution: e.Execution, replaces: e.Replaces, env: l.env})
 	return nil
 }
 
 func (l *ledger) TurnEnded(e event.TurnEnded) error {
+	at := slices.IndexFunc(l.turns, func(t openTurn) bool { return t.id == e.Turn })
+	var ended openTurn
+	if at >= 0 {
+		ended = l.turns[at]
+	}
 	l.closeTurn(e.Turn, e.Usage)
+	switch {
+	case at < 0:
+	case e.Finish == item.FinishIncomplete:
+		l.cut = append(l.cut, ended)
+	default:
+		l.unsaved = append(l.unsaved, said{ended.id, ended.env})
+	}
 	return nil
 }
 
@@ -147,15 +218,30 @@ func (l *ledger) TaskStarted(event.TaskStarted) error {
 	return nil
 }
 
+// TaskEnded ends the turns that are open in the task, with what they have.
 func (l *ledger) TaskEnded(event.TaskEnded) error {
+	l.turns = slices.DeleteFunc(l.turns, func(t openTurn) bool {
+		within := l.isWithin(t.env.Task, l.env.Task)
+		if within {
+			l.cut = append(l.cut, t)
+		}
+		return within
+	})
 	l.tasks = slices.DeleteFunc(l.tasks, func(t openTask) bool { return t.env.Task == l.env.Task })
+	return nil
+}
+
+// ItemEnded notes results, whose node may not get to write them into the state.
+func (l *ledger) ItemEnded(e event.ItemEnded) error {
+	if r, ok := e.Item.(item.ToolResult); ok {
+		l.unsaved = append(l.unsaved, said{r.ID, l.env})
+	}
 	return nil
 }
 
 // The rest neither opens nor closes anything that a run must not leave open.
 
 func (*ledger) ItemStarted(event.ItemStarted) error         { return nil }
-func (*ledger) ItemEnded(event.ItemEnded) error             { return nil }
 func (*ledger) NodeStarted(event.NodeStarted) error         { return nil }
 func (*ledger) NodeEnded(event.NodeEnded) error             { return nil }
 func (*ledger) InterruptRaised(event.InterruptRaised) error { return nil }

@@ -31,7 +31,7 @@ type toolOutcome struct {
 type recalledTurn struct {
 	message item.Message
 	ended   bool
-	voided  string // the last one that was voided, if none ended
+	voided  string // the last one that was voided or cut off, if none ended
 }
 
 var _ graph.Recall = (*recollection)(nil)
@@ -61,6 +61,10 @@ func recollect(journal []event.Envelope) *recollection {
 		case event.TurnStarted:
 			executions[e.Turn] = e.Execution
 		case event.TurnEnded:
+			if e.Finish == item.FinishIncomplete { // it is made again
+				r.turns[executions[e.Turn]] = recalledTurn{voided: e.Turn}
+				continue
+			}
 			ended = append(ended, e.Turn)
 		case event.TurnVoided:
 			r.turns[executions[e.Turn]] = recalledTurn{voided: e.Turn}
@@ -68,7 +72,7 @@ func recollect(journal []event.Envelope) *recollection {
 			r.tasks[env.Task] = e
 		}
 	}
-	for _, open := range fold.OpenTurns() { // they are voided as this attempt begins
+	for _, open := range fold.OpenTurns() { // they are voided when this attempt makes them anew
 		r.turns[open.Execution] = recalledTurn{voided: open.Turn}
 	}
 	for _, task := range append([]string{""}, fold.TaskIDs()...) {

@@ -18,6 +18,7 @@ type recorder struct {
 
 	mu     sync.Mutex // orders ledger and log alike
 	ledger *ledger
+	sealed bool // only the end may be written now
 }
 
 var _ graph.Recorder = (*recorder)(nil)
@@ -57,13 +58,14 @@ func (r *recorder) await(ctx context.Context, b journal.Batch, ticket journal.Ti
 func (r *recorder) enqueue(ctx context.Context, b journal.Batch) (journal.Ticket, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.sealed { // a goroutine that a node left behind
+		return journal.Ticket{}, journal.ErrClosed
+	}
+	b.Events = r.ledger.replacing(b.Events)
 	return r.enqueueLocked(ctx, b)
 }
 
 func (r *recorder) enqueueLocked(ctx context.Context, b journal.Batch) (journal.Ticket, error) {
-	if r.ledger.ended { // a goroutine that a node left behind
-		return journal.Ticket{}, journal.ErrClosed
-	}
 	ticket, err := r.log.Enqueue(ctx, b)
 	if err != nil {
 		return ticket, err
@@ -74,15 +76,21 @@ func (r *recorder) enqueueLocked(ctx context.Context, b journal.Batch) (journal.
 	return ticket, nil
 }
 
-// end closes what is open and writes RunEnded with what follows from it; nothing can be recorded after it.
-func (r *recorder) end(ctx context.Context, e End, reason string, followUps func(End) []FollowUp) (End, error) {
+// seal keeps out whatever nodes have left running. After it, only the end can be written.
+func (r *recorder) seal() {
 	r.mu.Lock()
-	events := r.ledger.closing(event.Status(e.Status), causeOf(e), e.Error)
-	e.Usage = r.ledger.usage
+	defer r.mu.Unlock()
+	r.sealed = true
+}
+
+// end writes what was left behind, closes the tasks that are open and writes RunEnded. The recorder must be sealed.
+func (r *recorder) end(ctx context.Context, e End, reason string, left journal.Batch, followUps func(End) []FollowUp) (End, error) {
+	r.mu.Lock()
+	e.Usage = r.ledger.usage // what turns cost that end only now is not known
 	e.FollowUps = followUps(e)
+	events := append(left.Events, r.ledger.closing(event.Status(e.Status), e.Error)...)
 	ended := event.RunEnded{Status: event.Status(e.Status), Reason: reason, Error: e.Error, Usage: e.Usage}
-	b := journal.Batch{Events: append(events, envelopes(ended)...), Saves: []any{e}, Promise: true}
-	// Under the same lock: what a node left running could open something else in between.
+	b := journal.Batch{Events: append(events, envelopes(ended)...), Saves: append(left.Saves, e), Promise: true}
 	ticket, err := r.enqueueLocked(ctx, b)
 	r.mu.Unlock()
 	return e, r.await(ctx, b, ticket, err)

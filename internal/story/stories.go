@@ -5,6 +5,6 @@ var All = []Story{
 	hello, conversation, toolCall, parallelTools, reasoning, images, webCitations,
 	interruptAndResume, parallelInterrupts, breakpoint,
 	errorMidStream, retryWithReset, warning, panicking, failingTools, timeout,
-	cancel, crash, crashInSubAgent, powerLoss, unknownOutcome, drain, queued,
+	cancel, crash, crashInSubAgent, drainInSubAgent, cancelAfterCrash, powerLoss, unknownOutcome, drain, queued,
 	customEvents, whatTheModelSaw, stateFields, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
 }

@@ -26,8 +26,9 @@ var errorMidStream = Story{
 	Name: "error-mid-stream",
 	Tells: `The provider fails in the middle of the answer, for good.
 
-What was streamed is void, and its message is in no state. The run ends with the provider's reason, once: as an error of
-the node and as that of the run, and as the last frame of LangGraph's stream.
+Nothing takes the place of what was streamed, so it stays: the item ends incomplete, and the message, marked so, is in the
+state. The run ends with the provider's reason, once: as an error of the node and as that of the run, and as the last
+frame of LangGraph's stream.
 `,
 	Happens: func(w *World) {
 		w.agent(agent.Options{Model: scripted.Always(scripted.Words("The answer is").Fail(errKey))})
@@ -39,9 +40,9 @@ var retryWithReset = Story{
 	Name: "retry-with-reset",
 	Tells: `The provider breaks off in the middle of the answer, and answers at the second try.
 
-The first turn is void with all that it streamed, thoughts and text. The second has an id of its own and names the one
-that it replaces; a client that joins text by message id never mixes the two. What the broken call had cost by
-then counts. How long is waited is said.
+The first turn is void with all that it streamed, thoughts and text, when the second has something to show, and not before:
+nobody looks at nothing in between. The second has an id of its own and names the one that it replaces; a client that
+joins text by message id never mixes the two. What the broken call had cost by then counts. How long was waited is said.
 `,
 	Happens: func(w *World) {
 		w.agent(agent.Options{
@@ -96,8 +97,9 @@ var cancel = Story{
 	Name: "cancel",
 	Tells: `A person stops the run in the middle of the answer.
 
-The open turn is void, the run ends cancelled, and LangGraph's stream just ends, without an error. The thread can be
-asked again: the second run finds the first question, and no answer to it.
+What was on the screen stays: the open turn ends incomplete, with what it had said, and its message is in the state, marked
+so. The run ends cancelled, and LangGraph's stream just ends, without an error. The thread can be asked again: the
+second run's model is shown what the first had said, and that it was cut off.
 `,
 	Happens: func(w *World) {
 		w.agent(agent.Options{Model: scripted.Sequence(
@@ -121,8 +123,8 @@ var crash = Story{
 	Tells: `The process dies twice; the third one finishes the run.
 
 The first dies when a payment was made and its outcome recorded, but not yet the checkpoint after it: the second finds
-the outcome and does not pay again. It dies in turn in the middle of the answer: the third voids what was
-streamed and answers anew. Nothing that a reader saw is taken back, and the numbers of the events go on.
+the outcome and does not pay again. It dies in turn in the middle of the answer: the third answers
+anew, and voids what was streamed when it has something to show in its place. Nothing that a reader saw is taken back, and the numbers of the events go on.
 `,
 	Happens: func(w *World) {
 		var paid atomic.Int32
@@ -244,7 +246,7 @@ var timeout = Story{
 	Name: "timeout",
 	Tells: `A run takes longer than it may.
 
-It ends with the status timeout and says why; what it was saying is void.
+It ends with the status timeout and says why; what it was saying stays, as incomplete.
 `,
 	Happens: func(w *World) {
 		w.agent(agent.Options{Model: scripted.Always(scripted.Words("Let me").Stall())})
@@ -306,6 +308,53 @@ numbers, and only the answer that was cut off is given anew. Its usage is that o
 		<-w.store.dead
 		begin(scripted.Words("Otters do [^1]."))
 		w.wait(id, run.Success)
+	},
+}
+
+var drainInSubAgent = Story{
+	Name: "drain-in-sub-agent",
+	Tells: `The server is stopped in an orderly way while a sub-agent is answering, and started again.
+
+A hand-over is no end, at any depth: the sub-agent does not end with the process, and its caller never reads that it failed.
+The next process goes on inside of it. What it had said is replaced by what it says then.
+`,
+	Happens: func(w *World) {
+		begin := func(answer scripted.Script) {
+			helper := agent.Sub{Name: "helper", Description: "Looks things up.", Options: agent.Options{Model: scripted.Always(answer)}}
+			w.agent(agent.Options{Subs: []agent.Sub{helper}, Model: afterResult(
+				scripted.Call("call_1", "helper", `{"prompt":"Who swims?"}`), scripted.Words("Otters do."),
+			)})
+		}
+		begin(scripted.Words("It is ot").Stall())
+		id := w.start(w.saying("Who swims?"))
+		if err := w.until(context.Background(), said(" ot")); err != nil {
+			w.t.Fatal(err)
+		}
+		begin(scripted.Words("Otters."))
+		w.wait(id, run.Success)
+	},
+	Fair: func(events []event.Envelope) bool { return events[len(events)-1].Epoch == 2 }, // as in drain
+}
+
+var cancelAfterCrash = Story{
+	Name: "cancel-after-crash",
+	Tells: `The process dies in the middle of an answer, and before another one goes on with the run, a person stops it.
+
+No node runs any more, so nobody but the end of the run can see to it that what was shown stays: the open turn ends
+incomplete, and its message is in the state.
+`,
+	Happens: func(w *World) {
+		w.agent(agent.Options{Model: scripted.Always(scripted.Think("Let me see.").Words("It was a dark").Do(w.gate(said(" dark"))).Do(func(context.Context) error {
+			w.store.die()
+			return nil
+		}).Words("and stormy night.").Stall())})
+		id := w.start(w.saying("Tell me a story."))
+		<-w.store.dead
+		if _, err := w.store.RequestCancel(context.Background(), reader, id, run.StopRun); err != nil {
+			w.t.Fatal(err)
+		}
+		w.agent(agent.Options{Model: scripted.Always(scripted.Words("You will never read this."))})
+		w.wait(id, run.Cancelled)
 	},
 }
 

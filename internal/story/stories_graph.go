@@ -160,8 +160,8 @@ var failingSubAgent = Story{
 	Name: "sub-agent-fails",
 	Tells: `A sub-agent fails in the middle of its answer, and its parent goes on without it.
 
-The child task ends with an error, which is the call's result; the run does not fail. What the child had streamed is
-void.
+The child task ends with an error, which is the call's result and is told in the item that contains the child; the run does
+not fail. What the child had streamed stays, as incomplete, in its own output and in its own state.
 `,
 	Happens: func(w *World) {
 		helper := agent.Sub{Name: "helper", Description: "Looks things up.", Options: agent.Options{

@@ -30,6 +30,7 @@ type World struct {
 	t     testing.TB
 	dir   string
 	boot  string // of the machine that the process runs on
+	hasty bool   // processes do not wait for runs when they are stopped
 	graph *graph.Graph
 	store *mortal
 	log   *journal.Journal
@@ -98,7 +99,11 @@ func (w *World) close() {
 	if w.eng == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	grace := 10 * time.Millisecond
+	if w.hasty {
+		grace = 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	if err := w.eng.Close(ctx); err != nil && w.store.alive() == nil {
 		w.t.Error(err)

@@ -15,7 +15,6 @@ type Fold struct {
 	started bool
 	ended   bool
 	attempt int
-	stale   int // turns of earlier attempts that are still open and must be voided next
 
 	tasks     map[string]*task // those in the picture
 	order     []*task          // all, as they started
@@ -123,13 +122,6 @@ func (f *Fold) admit() bool {
 	if f.ended {
 		f.broke(EndsOnce, "the run has ended")
 		return false
-	}
-	if f.stale > 0 {
-		switch env.Event.(type) { // nothing else comes first after a crash, whatever kinds there will be
-		case event.TurnVoided, event.AttemptStarted:
-		default:
-			f.broke(Order, "%d turns of an earlier attempt are open; they must be voided first", f.stale)
-		}
 	}
 	return true
 }
@@ -246,9 +238,6 @@ func (f *Fold) end(t *task, status event.Status) {
 	for _, tu := range t.turns {
 		if tu.state == turnOpen {
 			tu.state = turnCut
-			if tu.since < f.attempt {
-				f.stale--
-			}
 		}
 	}
 	t.open, t.head.Queued, t.head.Status, t.head.EndedAt = false, false, status, f.env.At

@@ -13,7 +13,7 @@ type OpenTurn struct {
 	event.TurnStarted
 }
 
-// OpenTurns lists the turns that a new attempt must void, in the order in which they started.
+// OpenTurns lists the turns that have neither ended nor been voided, in the order in which they started.
 func (f *Fold) OpenTurns() []OpenTurn {
 	var open []OpenTurn
 	for _, t := range f.turnOrder {
@@ -67,7 +67,12 @@ func (f *Fold) Result(callID string) (item.ToolResult, bool) {
 
 // Messages returns what a task added to the conversation: one assistant's message for each turn that ended, and one
 // tool message for each finished tool result.
-func (f *Fold) Messages(task string) []item.Message {
+func (f *Fold) Messages(task string) []item.Message { return f.messages(task, false) }
+
+// Conversation is Messages with the turns that did not end, each as far as people were shown it.
+func (f *Fold) Conversation(task string) []item.Message { return f.messages(task, true) }
+
+func (f *Fold) messages(task string, all bool) []item.Message {
 	t := f.tasks[task]
 	if t == nil {
 		return nil
@@ -76,7 +81,7 @@ func (f *Fold) Messages(task string) []item.Message {
 	at := map[*turn]int{}
 	said := map[*turn]bool{} // turns whose order the message item tells
 	for _, e := range t.entries {
-		if e.void || e.head.Value == nil || (e.turn != nil && e.turn.state != turnEnded) {
+		if e.void || e.turn == nil && e.head.Value == nil || e.turn != nil && e.turn.state != turnEnded && !all {
 			continue
 		}
 		if r, ok := e.head.Value.(item.ToolResult); ok {
@@ -95,28 +100,11 @@ func (f *Fold) Messages(task string) []item.Message {
 			at[e.turn] = i
 			out = append(out, e.turn.message())
 		}
-		m := &out[i]
-		switch v := e.head.Value.(type) {
-		case item.Reasoning:
-			m.Reasoning = append(m.Reasoning, v)
-			if !said[e.turn] {
-				m.Order += item.OrderReasoning
-			}
-		case item.ToolCall:
-			m.ToolCalls = append(m.ToolCalls, v)
-			if !said[e.turn] {
-				m.Order += item.OrderCall
-			}
-		case item.Message:
-			m.Content = append(m.Content, v.Content...)
-			m.Name = v.Name
-			switch {
-			case v.Order != "":
-				m.Order, said[e.turn] = v.Order, true
-			case !said[e.turn]:
-				m.Order += item.Order(strings.Repeat(item.OrderBlock, len(v.Content)))
-			}
+		whole := e.head.Value
+		if whole == nil {
+			whole, _ = e.soFar()
 		}
+		said[e.turn] = join(&out[i], whole, said[e.turn])
 	}
 	for i := range out {
 		out[i].Order = out[i].Order.Usual()
@@ -124,8 +112,38 @@ func (f *Fold) Messages(task string) []item.Message {
 	return out
 }
 
+// join adds an item of a turn to the turn's message. said says, and join returns, whether the order of its parts is known: the
+// message item tells it.
+func join(m *item.Message, it item.Item, said bool) bool {
+	order := item.Order("")
+	switch v := it.(type) {
+	case item.Reasoning:
+		m.Reasoning = append(m.Reasoning, v)
+		order = item.OrderReasoning
+	case item.ToolCall:
+		m.ToolCalls = append(m.ToolCalls, v)
+		order = item.OrderCall
+	case item.Message:
+		m.Content = append(m.Content, v.Content...)
+		m.Name = v.Name
+		if v.Order != "" {
+			m.Order = v.Order
+			return true
+		}
+		order = item.Order(strings.Repeat(item.OrderBlock, len(v.Content)))
+	case item.ToolResult: // a message of its own
+	}
+	if !said {
+		m.Order += order
+	}
+	return said
+}
+
 func (t *turn) message() item.Message {
 	m := item.Message{ID: t.started.Turn, Role: item.Assistant, Finish: t.end.Finish, Model: t.end.Model}
+	if t.state != turnEnded {
+		m.Finish, m.Model = item.FinishIncomplete, t.started.Model
+	}
 	if !t.end.Usage.IsZero() {
 		usage := t.end.Usage
 		m.Usage = &usage

@@ -61,6 +61,8 @@ type Item struct {
 	Task  string
 	Items []Item
 	Tasks []Task
+	// Child says who that sub-agent is and how it stands, without its output; nil where there is none.
+	Child *Task
 
 	// Value is the whole item as ItemEnded said it, with what only models need; nil before.
 	Value item.Item
@@ -141,6 +143,8 @@ func (f *Fold) itemsOf(t *task) []Item {
 		it := e.snapshot()
 		if child := f.contained(e); child != nil {
 			it.Blocks, it.Task, it.Items, it.Tasks = nil, child.head.ID, f.itemsOf(child), f.loose(child)
+			head := child.head
+			it.Child = &head
 		}
 		out = append(out, it)
 	}

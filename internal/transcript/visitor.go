@@ -41,12 +41,6 @@ func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 	root := f.tasks[""]
 	root.head.Attempt, root.head.Cause, root.since = f.attempt, e.Cause, f.attempt
 	root.head.Queued = false
-	f.stale = 0
-	for _, t := range f.turnOrder {
-		if t.state == turnOpen {
-			f.stale++
-		}
-	}
 	return nil
 }
 
@@ -182,8 +176,8 @@ func (v *visitor) TurnStarted(e event.TurnStarted) error {
 	if f.turns[e.Turn] != nil {
 		f.broke(Order, "turn %q started already; a retry needs a new id", e.Turn)
 	}
-	if old := f.turns[e.Replaces]; e.Replaces != "" && (old == nil || old.state != turnVoided) {
-		f.broke(Order, "turn %q, which it replaces, was not voided", e.Replaces)
+	if old := f.turns[e.Replaces]; e.Replaces != "" && (old == nil || old.state == turnEnded && !old.incomplete()) {
+		f.broke(Order, "turn %q, which it replaces, ended well or never began", e.Replaces)
 	}
 	tu := &turn{task: t, started: e, since: f.attempt}
 	f.turns[e.Turn] = tu
@@ -236,19 +230,23 @@ func (v *visitor) TurnEnded(e event.TurnEnded) error {
 	return nil
 }
 
+// incomplete reports that the turn was cut off, and that people still see what it said.
+func (t *turn) incomplete() bool {
+	return t.state == turnCut || t.state == turnEnded && t.end.Finish == item.FinishIncomplete
+}
+
 func (v *visitor) TurnVoided(e event.TurnVoided) error {
 	f := v.fold()
-	t := f.openTurn(e.Turn)
-	if t == nil {
-		return nil
+	t := f.turns[e.Turn]
+	if t == nil || !t.incomplete() { // one that was cut off for good, it seemed, may be made anew after all
+		if t = f.openTurn(e.Turn); t == nil {
+			return nil
+		}
 	}
 	for _, en := range t.entries {
 		en.drop()
 	}
 	t.state = turnVoided
-	if t.since < f.attempt {
-		f.stale--
-	}
 	t.spend(e.Usage)
 	return nil
 }

@@ -49,10 +49,11 @@ func answer(ctx context.Context, s *graph.Scope, shown int, sc script) (item.Mes
 		}
 		if p.fail != "" {
 			cause := errors.New(p.fail)
-			if err := w.Void(ctx, "error", graph.ErrorOf(cause), 0); err != nil {
+			msg, err := w.Cut(ctx) // nobody tries again
+			if err != nil {
 				return item.Message{}, err
 			}
-			return item.Message{}, cause
+			return msg, cause
 		}
 		count++
 		if p.call != nil {

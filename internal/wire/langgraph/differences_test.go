@@ -1,6 +1,7 @@
 package langgraph_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -103,6 +104,11 @@ var differences = []difference{
 			}
 		}),
 		only: []string{"error-mid-stream/07-debug"},
+	}, {
+		name:   "what was shown stays",
+		reason: "theirs forgets an answer that failed, although people have read it; ours is in the state, marked incomplete",
+		only:   []string{"error-mid-stream/02-stream", "error-mid-stream/07-debug"},
+		ours:   withoutCutOff,
 	}, {
 		name:   "a tool's output has the id of its message",
 		reason: "the result is an item with an id before it becomes a message",
@@ -248,6 +254,44 @@ func dropLast(name string) func([]seen) []seen {
 		}
 		return frames
 	}
+}
+
+// withoutCutOff leaves out what tells of an answer that was cut off: the end of its message, the update and the state that it was
+// put into, its message in later states, and the step that this took.
+func withoutCutOff(frames []seen) []seen {
+	var out []seen
+	for _, f := range frames {
+		told := fmt.Sprint(f.Data)
+		if f.Name != "debug" && strings.Contains(told, "finish_reason:incomplete") || strings.Contains(told, "source:update") {
+			continue
+		}
+		f.Data = uncut(f.Data)
+		out = append(out, f)
+	}
+	return out
+}
+
+func uncut(v any) any {
+	switch v := v.(type) {
+	case []any:
+		v = slices.DeleteFunc(v, func(e any) bool {
+			m, _ := e.(map[string]any)
+			about, _ := m["response_metadata"].(map[string]any)
+			return about["finish_reason"] == "incomplete"
+		})
+		for i := range v {
+			v[i] = uncut(v[i])
+		}
+		return v
+	case map[string]any:
+		for key, e := range v {
+			if n, ok := e.(float64); ok && key == "step" && n > 1 {
+				e = n - 1
+			}
+			v[key] = uncut(e)
+		}
+	}
+	return v
 }
 
 func leanEvent(f *seen) {

@@ -284,4 +284,7 @@ func (p *Projector) endTurn(t *turn, e event.TurnEnded) {
 		p.modelEvent("on_chat_model_end", t, append(b, `,"input":{"messages":[[]]}}`...))
 	}
 	p.forget(t)
+	if e.Finish == item.FinishIncomplete { // another attempt may take its place
+		p.turns[t.id] = t
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // tellState tells of the state that a namespace has reached. values says that it is shown in mode values too.
@@ -229,4 +230,16 @@ func (p *Projector) tellUpdate(x *execution, update json.RawMessage, cached bool
 		b = append(b, `,"__metadata__":{"cached":true}`...)
 	}
 	p.emit(p.name("updates", x.ns), append(b, '}'))
+}
+
+// tellLeft tells what nodes left that were cut off, as if they had written it.
+func (p *Projector) tellLeft(left json.RawMessage) {
+	line, ok := jsonline.Compact(left)
+	if !ok || !p.shows(Updates) {
+		return
+	}
+	for node, update := range jsonline.Members(line) {
+		b := append(append([]byte(`{"`), node...), `":`...)
+		p.emit(p.name("updates", p.env.NS), append(appendUpdate(b, update), '}'))
+	}
 }

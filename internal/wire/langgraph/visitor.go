@@ -161,6 +161,7 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 			wrote = !bytes.Equal(st.Values, emptyObject)
 		}
 	}
+	p.tellLeft(e.Left)
 	return p.tellState(ns, wrote)
 }
 

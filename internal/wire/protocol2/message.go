@@ -317,4 +317,7 @@ func (p *Projector) endBlock(e *entry, at int, v item.Block) {
 func (p *Projector) endTurn(t *turn, e event.TurnEnded) {
 	p.finish(t, e.Finish, e.Usage)
 	p.forget(t)
+	if e.Finish == item.FinishIncomplete { // another attempt may take its place
+		p.turns[t.id] = t
+	}
 }

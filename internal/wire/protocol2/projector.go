@@ -185,12 +185,12 @@ func (p *Projector) open(ns string) *scope {
 }
 
 // close tells that a namespace ends, if it began.
-func (p *Projector) close(sc *scope, how string) {
+func (p *Projector) close(sc *scope, how, failure string) {
 	if !sc.open {
 		return
 	}
 	sc.open = false
-	p.lifecycle(sc, how, sc.name, "")
+	p.lifecycle(sc, how, sc.name, failure)
 }
 
 func (p *Projector) lifecycle(sc *scope, what, graph, failure string) {

@@ -85,7 +85,10 @@ func (p *Projector) enter(ns string) error {
 
 // tellState tells of the state that a namespace has reached: which checkpoint, then its values.
 func (p *Projector) tellState(ns string, values bool) error {
-	sc := p.open(ns)
+	return p.tellStateIn(p.open(ns), ns, values)
+}
+
+func (p *Projector) tellStateIn(sc *scope, ns string, values bool) error {
 	if p.begin("checkpoints", "checkpoints", sc, "") {
 		st, err := p.state(ns)
 		if err != nil {

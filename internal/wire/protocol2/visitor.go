@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -46,20 +47,24 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 	case event.Interrupted, event.Cancelled:
 		how = "interrupted"
 	case event.Failed, event.TimedOut:
-		how = "failed"
-		name, text := "Error", e.Reason
-		if e.Error != nil {
-			if name, text = e.Error.Name, e.Error.Message; name == "" {
-				name = e.Error.Code
-			}
-		}
-		failure = string(append(appendField(event.AppendString([]byte(`{"error":`), name), "message", text), '}'))
+		how, failure = "failed", failureOf(e.Error, e.Reason)
 	}
 	for i := len(p.opened) - 1; i >= 0; i-- {
-		p.close(p.opened[i], how)
+		p.close(p.opened[i], how, "")
 	}
 	p.lifecycle(p.scope(""), how, p.graph, failure)
 	return nil
+}
+
+// failureOf writes why something failed.
+func failureOf(err *event.Error, reason string) string {
+	name, text := "Error", reason
+	if err != nil {
+		if name, text = err.Name, err.Message; name == "" {
+			name = err.Code
+		}
+	}
+	return string(append(appendField(event.AppendString([]byte(`{"error":`), name), "message", text), '}'))
 }
 
 func (v *visitor) NodeStarted(e event.NodeStarted) error {
@@ -131,7 +136,7 @@ func (v *visitor) NodeEnded(e event.NodeEnded) error {
 		return nil
 	}
 	p.result(x, e)
-	p.close(p.scope(x.full), how)
+	p.close(p.scope(x.full), how, "")
 	return nil
 }
 
@@ -196,6 +201,11 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	if !wrote && !fresh {
 		return nil
 	}
+	if len(e.Left) > 0 {
+		sc := p.scope(ns) // a graph that has ended does not begin again for this
+		p.left(sc, e.Left)
+		return p.tellStateIn(sc, ns, true)
+	}
 	if !wrote { // an input that touched no field leaves nothing to tell, if there was nothing before
 		st, err := p.state(ns)
 		if err != nil {
@@ -204,6 +214,21 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 		wrote = !bytes.Equal(st.Values, emptyObject)
 	}
 	return p.tellState(ns, wrote)
+}
+
+// left tells what nodes left that were cut off, as if they had written it.
+func (p *Projector) left(sc *scope, left json.RawMessage) {
+	line, ok := jsonline.Compact(left)
+	if !ok {
+		return
+	}
+	for key, update := range jsonline.Members(line) {
+		node, ok := jsonline.Text(append(append([]byte{'"'}, key...), '"'))
+		if ok && p.begin("updates", "updates", sc, node) {
+			p.buf = p.appendShort(p.buf, update)
+			p.end()
+		}
+	}
 }
 
 func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
@@ -268,15 +293,19 @@ func (v *visitor) TaskStarted(e event.TaskStarted) error {
 
 func (v *visitor) TaskEnded(e event.TaskEnded) error {
 	p := v.p()
-	how := "completed"
+	how, failure := "completed", ""
 	switch e.Status {
 	case event.Success:
 	case event.Failed, event.TimedOut:
-		how = "failed"
-	case event.Interrupted, event.Cancelled:
+		how, failure = "failed", failureOf(e.Error, "")
+	case event.Cancelled:
+		if how = "interrupted"; e.Error != nil {
+			failure = failureOf(e.Error, "")
+		}
+	case event.Interrupted:
 		how = "interrupted"
 	}
-	p.close(p.scope(v.env.NS), how)
+	p.close(p.scope(v.env.NS), how, failure)
 	return nil
 }
 

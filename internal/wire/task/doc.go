@@ -17,10 +17,14 @@
 //     item that is void (task.output_item.reset) leaves a hole, which the folded object closes. Items stand in the
 //     order of their indices.
 //   - status is on every item: in_progress when added, completed or incomplete when done. What is still open when its
-//     task ends is done as incomplete, with what it has.
+//     task ends is done as incomplete; what it has grown by stays.
 //   - done merges by field: what is absent keeps its value. The tool_result that contains a sub-agent is done
 //     without block_list; its blocks are the child's output, and each of them says its task_id. Children that no
 //     tool_result contains, as the experts of a team, are in the tasks list of their parent, or of its container.
+//   - What was cut off and not tried again ends like everything else, but as incomplete, with all it had: the text that people
+//     saw, a call with its id, name and arguments so far. task.output_item.reset is only for what a later try takes the place of.
+//   - A container whose sub-agent failed, was canceled or expired says so in its member task: task_id, status, agent, title,
+//     error, usage.
 //   - Annotations appear on text.done and never before, because a marker may be cut by deltas.
 //   - Terminal frames are task.completed, task.failed, task.canceled, task.expired and task.input_required; with them come
 //     usage (the sum over all turns of the task and its children), error and reason. The root's is the last frame.

@@ -70,6 +70,20 @@ func appendTask(dst []byte, run string, t *transcript.Task) []byte {
 	return append(dst, '}')
 }
 
+// appendChild writes who the sub-agent in a container is and why it ended.
+func appendChild(dst []byte, t *transcript.Task) []byte {
+	dst = append(dst, `,"task":{"task_id":`...)
+	dst = event.AppendString(dst, t.ID)
+	dst = appendField(dst, "status", standing(t))
+	dst = appendOptional(dst, "agent", t.Agent)
+	dst = appendOptional(dst, "title", t.Title)
+	if t.Attempt > 1 {
+		dst = appendInt(dst, "attempt", t.Attempt)
+	}
+	dst = appendTime(dst, "created_at", t.StartedAt)
+	return append(appendEnd(dst, t), '}')
+}
+
 // appendTasks writes the children that no tool result contains.
 func appendTasks(dst []byte, run string, tasks []transcript.Task) []byte {
 	if len(tasks) == 0 {
@@ -110,6 +124,11 @@ func appendItems(dst []byte, run string, items []transcript.Item, task string) [
 			dst = appendKey(dst, listOf(item.TypeToolResult))
 			dst = appendItems(dst, run, it.Items, it.Task)
 			dst = appendTasks(dst, run, it.Tasks)
+			switch it.Child.Status {
+			case event.Failed, event.Cancelled, event.TimedOut:
+				dst = appendChild(dst, it.Child)
+			case "", event.Success, event.Interrupted:
+			}
 		}
 		dst = append(appendOptional(dst, "task_id", task), '}')
 	}

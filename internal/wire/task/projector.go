@@ -64,7 +64,8 @@ type entry struct {
 	index int
 	typ   item.Type
 	call  string
-	since int // the attempt of the run
+	name  string // the tool's
+	since int    // the attempt of the run
 	role  item.Role
 	open  bool
 	void  bool
@@ -82,6 +83,7 @@ type turn struct {
 	task    *task
 	attempt int
 	open    bool
+	cut     bool // it ended incomplete; it may be made anew all the same
 	entries []*entry
 }
 
@@ -179,7 +181,7 @@ func (p *Projector) item(e *entry, it *transcript.Item, typ string) {
 
 // shell is an item as far as it is known before its end.
 func (e *entry) shell() transcript.Item {
-	it := transcript.Item{ID: e.id, Type: e.typ, Status: item.InProgress, CallID: e.call, Role: e.role}
+	it := transcript.Item{ID: e.id, Type: e.typ, Status: item.InProgress, CallID: e.call, Name: e.name, Role: e.role}
 	if e.turn != nil {
 		it.Attempt = e.turn.attempt
 	}
@@ -285,6 +287,7 @@ func (p *Projector) ended(t *task, status event.Status, said transcript.Task) {
 		}
 	}
 	for _, tu := range t.turns {
+		tu.cut = tu.cut || tu.open
 		tu.open = false
 	}
 	t.open = false
@@ -294,14 +297,13 @@ func (p *Projector) ended(t *task, status event.Status, said transcript.Task) {
 	p.end()
 }
 
-// cutOff says that an item stays as it is: its fields are merged, so the fewest are sent.
+// cutOff says that an item stays as it is. Fields are merged, so what it has grown by is not sent again.
 func (p *Projector) cutOff(e *entry) {
 	p.begin("task.output_item.done", e.task)
 	p.buf = appendInt(p.buf, "output_index", e.index)
-	p.buf = append(p.buf, `,"item":{"type":`...)
-	p.buf = event.AppendString(p.buf, string(e.typ))
-	p.buf = appendField(p.buf, "id", e.id)
-	p.buf = append(appendField(p.buf, "status", string(item.Incomplete)), '}')
+	it := e.shell()
+	it.Status = item.Incomplete
+	p.buf = append(appendHead(appendKey(p.buf, "item"), &it), '}')
 	p.end()
 }
 

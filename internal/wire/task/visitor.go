@@ -138,7 +138,7 @@ func (v *visitor) TurnStarted(e event.TurnStarted) error {
 // TurnEnded shows in the usage of the task's end.
 func (v *visitor) TurnEnded(e event.TurnEnded) error {
 	if t := v.projector().turns[e.Turn]; t != nil && t.open {
-		t.open = false
+		t.open, t.cut = false, e.Finish == item.FinishIncomplete
 		t.spend(e.Usage)
 	}
 	return nil
@@ -147,10 +147,10 @@ func (v *visitor) TurnEnded(e event.TurnEnded) error {
 func (v *visitor) TurnVoided(e event.TurnVoided) error {
 	p := v.projector()
 	t := p.turns[e.Turn]
-	if t == nil || !t.open {
+	if t == nil || !t.open && !t.cut {
 		return nil
 	}
-	t.open = false
+	t.open, t.cut = false, false
 	t.spend(e.Usage)
 	for _, en := range t.entries {
 		p.reset(en, max(t.attempt, 1), e.Cause)
@@ -177,7 +177,7 @@ func (v *visitor) ItemStarted(e event.ItemStarted) error {
 	if old := t.results[e.CallID]; old != nil && e.Type == item.TypeToolResult {
 		p.reset(old, old.since, "restarted")
 	}
-	en := &entry{task: t, turn: p.turns[e.Turn], id: e.Item, index: t.items, typ: e.Type, call: e.CallID, since: p.attempt, open: true}
+	en := &entry{task: t, turn: p.turns[e.Turn], id: e.Item, index: t.items, typ: e.Type, call: e.CallID, name: e.Name, since: p.attempt, open: true}
 	if e.Type == item.TypeMessage {
 		en.role = item.Assistant
 	}
@@ -191,7 +191,6 @@ func (v *visitor) ItemStarted(e event.ItemStarted) error {
 		t.results[e.CallID] = en
 	}
 	it := en.shell()
-	it.Name = e.Name
 	p.item(en, &it, "task.output_item.added")
 	return nil
 }

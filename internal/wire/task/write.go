@@ -107,6 +107,28 @@ func appendBlock(dst []byte, b *item.Block, open bool) []byte {
 
 // appendItem writes an item without the closing brace. A result that contains a sub-agent gets no list here.
 func appendItem(dst []byte, it *transcript.Item) []byte {
+	dst = appendHead(dst, it)
+	switch {
+	case it.Type == item.TypeToolCall:
+		return appendField(dst, "arguments", it.Arguments)
+	case it.Type == item.TypeToolResult && it.Failed:
+		dst = append(dst, `,"is_error":true`...)
+	}
+	if it.Task != "" {
+		return dst
+	}
+	dst = append(appendKey(dst, listOf(it.Type)), '[')
+	for i := range it.Blocks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendBlock(dst, &it.Blocks[i].Block, it.Blocks[i].Open)
+	}
+	return append(dst, ']')
+}
+
+// appendHead writes what an item is, without what it has grown by, and without the closing brace.
+func appendHead(dst []byte, it *transcript.Item) []byte {
 	dst = append(dst, `{"type":`...)
 	dst = event.AppendString(dst, string(it.Type))
 	dst = appendField(dst, "id", it.ID)
@@ -119,27 +141,13 @@ func appendItem(dst []byte, it *transcript.Item) []byte {
 	case item.TypeToolCall:
 		dst = appendField(dst, "call_id", it.CallID)
 		dst = appendField(dst, "name", it.Name)
-		return appendField(dst, "arguments", it.Arguments)
 	case item.TypeToolResult:
 		dst = appendField(dst, "call_id", it.CallID)
 		dst = appendOptional(dst, "name", it.Name)
-		if it.Failed {
-			dst = append(dst, `,"is_error":true`...)
-		}
-		if it.Task != "" {
-			return dst
-		}
 	case item.TypeMessage:
 		dst = appendField(dst, "role", string(it.Role))
 	}
-	dst = append(appendKey(dst, listOf(it.Type)), '[')
-	for i := range it.Blocks {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendBlock(dst, &it.Blocks[i].Block, it.Blocks[i].Open)
-	}
-	return append(dst, ']')
+	return dst
 }
 
 // listOf names the list of blocks of an item.

@@ -115,6 +115,12 @@ func (o *objects) output(id string, nested bool) []any {
 			object[it.list] = o.output(child, true)
 			o.list(object, child)
 			delete(o.path, child)
+			switch from := o.tasks[child].object; from["status"] {
+			case "failed", "canceled", "expired": // the container says of whom, and why
+				head := map[string]any{}
+				merge(head, from, "task_id", "status", "agent", "title", "attempt", "created_at", "reason", "error", "usage", "ended_at")
+				object["task"] = head
+			}
 		}
 		if nested {
 			object["task_id"] = id
