@@ -8,8 +8,6 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -116,11 +114,8 @@ func (r *Runtime) start(ctx context.Context, who run.Identity, req Request, rr r
 	if name == "" {
 		name = DefaultGraph
 	}
-	a, err := run.Resolve(ctx, r.db, who, name)
-	if err != nil {
-		return run.Run{}, err
-	}
-	rr.Context, rr.Metadata = req.Context, req.Metadata
+	rr.Assistant, rr.Context, rr.Metadata, rr.CreateThread = name, req.Context, req.Metadata, true
+	var err error
 	rr.Config, err = json.Marshal(struct {
 		Configurable   json.RawMessage `json:"configurable,omitempty"`
 		RecursionLimit int             `json:"recursion_limit,omitempty"`
@@ -128,15 +123,7 @@ func (r *Runtime) start(ctx context.Context, who run.Identity, req Request, rr r
 	if err != nil {
 		return run.Run{}, run.Invalidf("configurable", "%v", err)
 	}
-	if err := a.Apply(&rr); err != nil {
-		return run.Run{}, err
-	}
-	rr.CreateThread = true
-	thread := req.Thread
-	if thread == "" {
-		thread = uuid.Must(uuid.NewV7()).String()
-	}
-	return r.engine.Start(ctx, who, thread, rr)
+	return r.engine.Order(ctx, who, run.Order{Thread: req.Thread, Request: rr})
 }
 
 // Chat starts a run, waits for its end, and returns the text of the last message of the root task. A run that

@@ -144,7 +144,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	}
 	r.journal = journal.Open(r.db, journal.Options{Disk: r.opt.Disk})
 	r.engine, err = run.Open(ctx, run.Options{
-		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Check: r.check, Memory: r.memory,
+		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.memory,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
 		Timeout: r.opt.Timeout, Log: r.log, Ended: r.ended,
 	})
@@ -180,12 +180,6 @@ func (r *Runtime) closeParts() error {
 		errs = append(errs, os.RemoveAll(r.temp))
 	}
 	return errors.Join(errs...)
-}
-
-// check refuses a run whose graph cannot be built, before it is accepted.
-func (r *Runtime) check(ctx context.Context, who run.Identity, req run.Request) error {
-	_, err := r.build(ctx, run.Run{Owner: who.Owner, Request: req})
-	return err
 }
 
 // build makes the graph of a run.

@@ -165,10 +165,15 @@ func (e *engine) carry(o Outcome) {
 }
 
 // pending lists the open questions in the order of the tasks.
-func (e *engine) pending() []Interrupt {
+func (e *engine) pending() []Interrupt { return openQuestions(e.cp.Next, e.kept) }
+
+// Open lists the questions that wait for an answer, in the order of the tasks that ask them.
+func (s *Snapshot) Open() []Interrupt { return openQuestions(s.Next, s.Kept) }
+
+func openQuestions(next []Task, kept []Outcome) []Interrupt {
 	var open []Interrupt
-	for _, t := range e.cp.Next {
-		if o := outcomeOf(e.kept, t.ID); o != nil {
+	for _, t := range next {
+		if o := outcomeOf(kept, t.ID); o != nil {
 			open = append(open, o.Interrupts...)
 		}
 	}

@@ -74,16 +74,10 @@ type CronQuery struct {
 	Offset    int
 }
 
-// CronStore is what a scheduler needs of a database.
-type CronStore interface {
-	Crons
-	Assistants
-}
-
 // Scheduler fires crons. A firing that was missed, because no process was there, is made up for once. It owns one goroutine.
 type Scheduler struct {
 	engine *Engine
-	store  CronStore
+	store  Crons
 	log    *slog.Logger
 	kick   chan struct{}
 	stop   context.CancelFunc
@@ -96,7 +90,7 @@ const (
 )
 
 // OpenScheduler starts to fire.
-func OpenScheduler(engine *Engine, store CronStore, log *slog.Logger) *Scheduler {
+func OpenScheduler(engine *Engine, store Crons, log *slog.Logger) *Scheduler {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -166,21 +160,11 @@ func (s *Scheduler) fire(ctx context.Context, c Cron) error {
 	if err != nil || !mine {
 		return err
 	}
-	who := Identity{Owner: c.Owner}
-	req := c.Request
-	a, err := Resolve(ctx, s.store, who, req.Assistant)
-	if err != nil {
-		return err
-	}
-	if err := a.Apply(&req); err != nil {
-		return err
-	}
-	thread := c.Thread
-	if thread == "" {
-		thread, req.CreateThread, req.Temporary = newID(), true, !c.Keep
-	}
-	_, err = s.engine.Start(ctx, who, thread, req)
-	if errors.Is(err, ErrNotFound) && c.Thread != "" {
+	o := Order{Request: c.Request, Thread: c.Thread}
+	o.Temporary = c.Thread == "" && !c.Keep
+	_, err = s.engine.Order(ctx, Identity{Owner: c.Owner}, o)
+	var gone *MissingError
+	if errors.As(err, &gone) && gone.Field == "thread_id" {
 		// Its thread was deleted, and with it the reason to go on.
 		_, err = s.store.AdvanceCron(ctx, c.ID, c.Next, time.Time{})
 	}

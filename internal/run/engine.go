@@ -23,11 +23,9 @@ type Options struct {
 	Store       Store
 	Journal     *journal.Journal
 	Checkpoints graph.Checkpointer
-	// Build makes the graph of a run, from its assistant and configuration, each time it executes.
+	// Build makes the graph of a run, from its assistant and configuration, each time it executes, and once before it is
+	// accepted: an error then refuses the order.
 	Build func(ctx context.Context, r Run) (*graph.Graph, error)
-	// Check refuses a request before it is accepted, for reasons that only whoever builds graphs knows; nil
-	// for none.
-	Check func(ctx context.Context, who Identity, req Request) error
 	// Memory is the long-term memory of an identity; nil for none.
 	Memory func(who Identity) graph.Store
 	// Ended is called after a run has ended and can no longer be delayed by it; nil for nothing.
@@ -97,6 +95,7 @@ type Engine struct {
 	unsubscribe func()
 	loops       sync.WaitGroup
 	states      *graph.Cache
+	answering   answerLocks
 
 	mu       sync.Mutex
 	active   map[string]*active
@@ -171,18 +170,13 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// Start creates a run on a thread. When it returns, the run will end, whatever happens.
+// Start creates a run of a request that is complete: see [Engine.Prepare]. When it returns, the run will end, whatever happens.
 func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Request) (Run, error) {
 	if err := ValidID("thread_id", thread); err != nil {
 		return Run{}, err
 	}
 	if err := req.validate(); err != nil {
 		return Run{}, err
-	}
-	if e.opt.Check != nil {
-		if err := e.opt.Check(ctx, who, req); err != nil {
-			return Run{}, err
-		}
 	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}

@@ -17,6 +17,7 @@ type Store interface {
 	Threads
 	Runs
 	Queue
+	Assistants
 }
 
 // Threads keeps threads.

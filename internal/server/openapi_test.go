@@ -56,7 +56,7 @@ type apiWorld struct {
 
 func newAPI(t *testing.T) *apiWorld {
 	w := &apiWorld{taskWorld: newTasks(t, allGraphs(), func(o *server.Options) {
-		o.Scheduler, o.Webhooks, o.Version = run.OpenScheduler(o.Engine, o.Store.(run.CronStore), nil), true, "1.2.3"
+		o.Scheduler, o.Webhooks, o.Version = run.OpenScheduler(o.Engine, o.Store, nil), true, "1.2.3"
 		t.Cleanup(o.Scheduler.Close)
 	})}
 	w.raw = w.must(200, "GET", "/openapi.json", "").body

@@ -65,7 +65,7 @@ func Mount(t *edge.Routes, opt Options) {
 
 	th := threads.New(threads.Options{Store: opt.Store, Engine: opt.Engine, States: states, Drop: opt.Journal.Drop})
 	rn := runs.New(runs.Options{
-		Store: opt.Store, Engine: opt.Engine, Journal: opt.Journal, Graphs: opt.Graphs, States: states,
+		Store: opt.Store, Engine: opt.Engine, Journal: opt.Journal, States: states,
 		Feeds: opt.Feeds, Threads: follow, Terms: opt.Terms, Find: th.Find, Removing: numbers.Removing,
 		Webhooks: opt.Webhooks, Ordinal: opt.Ordinal,
 	})

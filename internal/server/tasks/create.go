@@ -96,29 +96,33 @@ func (s *Service) start(ctx context.Context, who run.Identity, req *request) (ru
 	if err != nil {
 		return run.Run{}, err
 	}
-	rr, err := s.runRequest(ctx, who, req)
+	rr, err := s.runRequest(req)
 	if err != nil {
 		return run.Run{}, err
 	}
-	g, err := s.opt.Graphs.Graph(ctx, rr.Graph, rr)
+	d, err := s.opt.Engine.Prepare(ctx, who, run.Order{Thread: thread, Request: rr})
 	if err != nil {
 		return run.Run{}, inOurWords(err, req)
 	}
-	if rr.Input, err = inputOf(g, req.Input); err != nil {
+	if d.Request.Input, err = inputOf(d.Graph, req.Input); err != nil {
 		return run.Run{}, err
 	}
-	if rr.Input == nil {
-		if _, err := s.opt.Store.Load(ctx, thread, "", ""); errors.Is(err, graph.ErrNoCheckpoint) {
+	if d.Request.Input == nil {
+		if _, err := s.opt.Store.Load(ctx, d.Thread, "", ""); errors.Is(err, graph.ErrNoCheckpoint) {
 			return run.Run{}, run.Invalidf("input", "is null, but there is nothing to go on with; give an input")
 		} else if err != nil {
 			return run.Run{}, err
 		}
 	}
-	return s.opt.Engine.Start(ctx, who, thread, rr)
+	return d.Start(ctx)
 }
 
-// inOurWords gives a setting that the graph refuses the name that it has in this protocol.
+// inOurWords gives what is refused the name that it has in this protocol.
 func inOurWords(err error, req *request) error {
+	var gone *run.MissingError
+	if errors.As(err, &gone) && gone.Field == "assistant_id" {
+		return edge.RefuseField(http.StatusNotFound, "assistant", fmt.Sprintf("assistant: there is no assistant or graph %q", gone.ID))
+	}
 	var invalid *run.InvalidError
 	if !errors.As(err, &invalid) {
 		return err
@@ -130,7 +134,7 @@ func inOurWords(err error, req *request) error {
 	return &run.InvalidError{Field: field, Reason: invalid.Reason}
 }
 
-// threadOf is the thread that the request wants: that of the task before, one by name, or a new one.
+// threadOf is the thread that the request wants: that of the task before, or one by name; empty for a new one.
 func (s *Service) threadOf(ctx context.Context, who run.Identity, req *request) (string, error) {
 	if req.Thread != "" && uuid.Validate(req.Thread) != nil {
 		return "", run.Invalidf("thread_id", "must be a UUID, not %q", req.Thread)
@@ -159,19 +163,16 @@ func (s *Service) threadOf(ctx context.Context, who run.Identity, req *request) 
 			return "", err
 		}
 	}
-	if req.Thread != "" {
-		return req.Thread, nil
-	}
-	return uuid.Must(uuid.NewV7()).String(), nil
+	return req.Thread, nil
 }
 
 // runRequest translates everything but the input.
-func (s *Service) runRequest(ctx context.Context, who run.Identity, req *request) (run.Request, error) {
+func (s *Service) runRequest(req *request) (run.Request, error) {
 	if req.Timeout < 0 || req.Timeout > (365*24*time.Hour).Seconds() {
 		return run.Request{}, run.Invalidf("timeout_seconds", "must be between 0 and a year")
 	}
 	rr := run.Request{
-		Context: req.Context, Metadata: req.Metadata, Multitask: req.Multitask, CreateThread: true,
+		Assistant: req.Assistant, Context: req.Context, Metadata: req.Metadata, Multitask: req.Multitask, CreateThread: true,
 		Timeout: time.Duration(req.Timeout * float64(time.Second)),
 	}
 	for field, raw := range map[string]json.RawMessage{"context": req.Context, "metadata": req.Metadata, "configurable": req.Configurable} {
@@ -186,17 +187,10 @@ func (s *Service) runRequest(ctx context.Context, who run.Identity, req *request
 	if rr.Wire, err = json.Marshal(wireWords{req.PreviousTask}); err != nil {
 		return rr, err
 	}
-	name := req.Assistant
-	if name == "" {
-		if name, err = s.defaultAssistant(); err != nil {
-			return rr, err
-		}
+	if rr.Assistant == "" {
+		rr.Assistant, err = s.defaultAssistant()
 	}
-	a, err := s.assistant(ctx, who, name)
-	if err != nil {
-		return rr, err
-	}
-	return rr, a.Apply(&rr)
+	return rr, err
 }
 
 func (s *Service) assistant(ctx context.Context, who run.Identity, name string) (run.Assistant, error) {

@@ -43,7 +43,7 @@ type Store interface {
 
 // Engine executes runs.
 type Engine interface {
-	Start(ctx context.Context, who run.Identity, thread string, req run.Request) (run.Run, error)
+	Prepare(ctx context.Context, who run.Identity, o run.Order) (*run.Draft, error)
 	Cancel(ctx context.Context, who run.Identity, id string, action run.Action) (run.Run, error)
 	CancelTask(ctx context.Context, who run.Identity, id, task string) (run.Run, error)
 	Wait(ctx context.Context, who run.Identity, id string) (run.Run, error)
@@ -68,10 +68,7 @@ type Options struct {
 }
 
 // Service serves tasks.
-type Service struct {
-	opt       Options
-	answering answerLocks
-}
+type Service struct{ opt Options }
 
 // New makes the service.
 func New(opt Options) *Service { return &Service{opt: opt} }

@@ -13,7 +13,6 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/feed"
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph/runs"
-	"github.com/tributary-ai/tributary/internal/server/langgraph/state"
 	"github.com/tributary-ai/tributary/internal/server/langgraph/threads"
 )
 
@@ -183,7 +182,7 @@ func (s *Service) openInterrupts(ctx context.Context, who run.Identity, thread s
 		}
 		return nil, err
 	}
-	return state.Open(snap), nil
+	return snap.Open(), nil
 }
 
 // respondCommand answers questions and goes on.
@@ -207,14 +206,14 @@ func (s *Service) respondCommand(r *http.Request, who run.Identity, thread strin
 	if answers == nil {
 		answers = []answerTo{p.answerTo}
 	}
-	resume := jsonvalue.Object{}
+	body := runs.Body{Config: p.Config, Metadata: p.Metadata, Answers: map[string]json.RawMessage{}}
 	for _, a := range answers {
 		if a.ID == "" {
 			return nil, invalidArgument("input.respond requires an interrupt_id.")
 		}
-		resume = append(resume, jsonvalue.Member{a.ID, jsonvalue.OrNull(a.Response)})
+		body.Answers[a.ID] = jsonvalue.OrNull(a.Response)
 	}
-	if len(resume) == 0 {
+	if len(answers) == 0 {
 		return nil, invalidArgument("input.respond requires at least one response.")
 	}
 	th, err := s.opt.Store.Thread(r.Context(), who, thread)
@@ -231,36 +230,26 @@ func (s *Service) respondCommand(r *http.Request, who run.Identity, thread strin
 	if len(open) == 0 {
 		return nil, invalidArgument("input.respond can only be used while the run is interrupted.")
 	}
-	for _, a := range resume {
-		if !isOpen(open, a.Name) {
-			return nil, &commandError{"no_such_interrupt", "No interrupt " + edge.Clip(a.Name) + " is waiting for a response."}
-		}
-	}
-	orders := jsonvalue.Object{{"resume", resume}}
+	orders := jsonvalue.Object{}
 	if !jsonvalue.IsNull(p.Update) {
 		orders = append(orders, jsonvalue.Member{"update", p.Update})
 	}
 	if !jsonvalue.IsNull(p.Goto) {
 		orders = append(orders, jsonvalue.Member{"goto", p.Goto})
 	}
-	body := runs.Body{AssistantID: jsonvalue.Text(jsonvalue.Fields(th.Metadata), "assistant_id"), Config: p.Config, Metadata: p.Metadata}
+	body.AssistantID = jsonvalue.Text(jsonvalue.Fields(th.Metadata), "assistant_id")
 	if body.Command, err = json.Marshal(orders); err != nil {
 		return nil, err
 	}
 	rn, err := s.opt.Runs.StartAll(r, who, &body, thread)
+	var unasked *run.NotAskedError
+	if errors.As(err, &unasked) {
+		return nil, &commandError{"no_such_interrupt", "No interrupt " + edge.Clip(unasked.ID) + " is waiting for a response."}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return jsonvalue.Object{{"run_id", rn.ID}}, nil
-}
-
-func isOpen(open []graph.Interrupt, id string) bool {
-	for _, i := range open {
-		if i.ID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // stateCommand reads the values of a thread.

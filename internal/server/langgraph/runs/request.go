@@ -42,6 +42,9 @@ type Body struct {
 	FeedbackKeys      []string        `json:"feedback_keys"`
 	CheckpointDuring  *bool           `json:"checkpoint_during" doc:"false is durability exit"`
 	Durability        string          `json:"durability" enum:"async,sync,exit"`
+
+	// Answers are to open questions, by their ids; other protocols than HTTP's give them.
+	Answers map[string]json.RawMessage `json:"-"`
 }
 
 // SchemaName is what it is called in the description of the API.
@@ -69,20 +72,52 @@ func wordsOf(r run.Run) wireWords {
 
 const maxDelay = 366 * 24 * time.Hour
 
-// request checks a body and turns it into the engine's words. Nothing is stored before all is checked.
-func (s *Service) request(r *http.Request, who run.Identity, b *Body, thread string) (run.Request, wireWords, error) {
-	req, words, err := s.prepare(r, who, b, thread)
+// draft checks a body whole and turns it into a run that can be started. Nothing is stored.
+func (s *Service) draft(r *http.Request, who run.Identity, b *Body, thread string) (*run.Draft, wireWords, error) {
+	req, words, err := s.request(b)
 	if err != nil {
-		return req, words, err
+		return nil, words, err
 	}
 	if req.Config, err = withHeaders(req.Config, r.Header); err != nil {
-		return req, words, err
+		return nil, words, err
 	}
-	return req, words, s.fromAssistant(r, who, b, &req)
+	d, err := s.prepare(r, who, b, run.Order{Request: req, Thread: thread, Answers: b.Answers})
+	return d, words, err
 }
 
-// prepare is request without the assistant's settings and the caller's headers.
-func (s *Service) prepare(r *http.Request, who run.Identity, b *Body, thread string) (run.Request, wireWords, error) {
+// prepare completes an order with its assistant's settings; what is missing is told in LangGraph's words.
+func (s *Service) prepare(r *http.Request, who run.Identity, b *Body, o run.Order) (*run.Draft, error) {
+	d, err := s.opt.Engine.Prepare(r.Context(), who, o)
+	if err != nil {
+		return nil, inOurWords(err)
+	}
+	if d.Request.Metadata, err = jsonvalue.Merge(d.Assistant.Metadata, b.Metadata); err != nil {
+		return nil, err
+	}
+	if jsonvalue.IsNull(d.Request.Metadata) {
+		d.Request.Metadata = nil
+	}
+	return d, nil
+}
+
+func inOurWords(err error) error {
+	var gone *run.MissingError
+	if !errors.As(err, &gone) {
+		return err
+	}
+	switch gone.Field {
+	case "assistant_id":
+		return edge.NotFound(err, "No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", edge.Clip(gone.ID))
+	case "graph":
+		return edge.RefuseField(http.StatusNotFound, "assistant_id", fmt.Sprintf("assistant_id: its graph %q does not exist", edge.Clip(gone.ID)))
+	case "checkpoint_id":
+		return edge.RefuseField(http.StatusNotFound, "checkpoint_id", "Checkpoint "+gone.ID+" not found")
+	}
+	return threads.NotFound(err, gone.ID)
+}
+
+// request checks what can be checked of a body by itself, and turns it into the engine's words.
+func (s *Service) request(b *Body) (run.Request, wireWords, error) {
 	req := run.Request{Assistant: b.AssistantID, Input: b.Input, Command: b.Command, Config: b.Config, Context: b.Context, Webhook: b.Webhook}
 	words := wireWords{
 		StreamMode: b.StreamMode, StreamSubgraphs: b.StreamSubgraphs, StreamResumable: b.StreamResumable, FeedbackKeys: b.FeedbackKeys,
@@ -118,10 +153,10 @@ func (s *Service) prepare(r *http.Request, who run.Identity, b *Body, thread str
 		return req, words, run.Invalidf("after_seconds", "must be between 0 and a year")
 	}
 	req.Delay = time.Duration(b.AfterSeconds * float64(time.Second))
-	if err := s.startFrom(r, who, b, thread, &req); err != nil {
+	var err error
+	if req.Checkpoint, err = b.startFrom(); err != nil {
 		return req, words, err
 	}
-	var err error
 	req.Wire, err = json.Marshal(words)
 	return req, words, err
 }
@@ -156,20 +191,20 @@ func (b *Body) checkWords(req *run.Request, words *wireWords) (err error) {
 
 // Plan checks what a run is to do as if it started now, and returns it without its assistant's settings.
 func (s *Service) Plan(r *http.Request, who run.Identity, b *Body, thread string) (run.Request, error) {
-	req, _, err := s.prepare(r, who, b, thread)
+	req, _, err := s.request(b)
 	if err != nil {
 		return req, err
 	}
-	now := req
-	if err := s.fromAssistant(r, who, b, &now); err != nil {
+	now, err := s.prepare(r, who, b, run.Order{Request: req, Thread: thread})
+	if err != nil {
 		return req, err
 	}
-	req.Assistant = now.Assistant // its id, also where a graph was named
+	req.Assistant = now.Request.Assistant // its id, also where a graph was named
 	return req, nil
 }
 
-// startFrom finds the checkpoint that a run is to start from, which must be there.
-func (s *Service) startFrom(r *http.Request, who run.Identity, b *Body, thread string, req *run.Request) error {
+// startFrom is the checkpoint that a run is to start from; empty for the latest.
+func (b *Body) startFrom() (string, error) {
 	ref := state.Ref{ID: b.CheckpointID}
 	if b.Checkpoint != nil {
 		ref = *b.Checkpoint
@@ -189,43 +224,7 @@ func (s *Service) startFrom(r *http.Request, who run.Identity, b *Body, thread s
 	if ref.NS != "" { // below a subgraph: the run starts at the root's checkpoint that it belongs to
 		ref.ID, ref.NS = ref.Map[""], ""
 	}
-	if ref.ID == "" {
-		return nil
-	}
-	if err := ref.Check("checkpoint"); err != nil {
-		return err
-	}
-	if _, err := s.opt.Store.Thread(r.Context(), who, thread); err != nil {
-		return threads.NotFound(err, thread)
-	}
-	_, err := s.opt.Store.Load(r.Context(), thread, "", ref.ID)
-	if errors.Is(err, graph.ErrNoCheckpoint) {
-		return edge.RefuseField(http.StatusNotFound, "checkpoint_id", "Checkpoint "+ref.ID+" not found")
-	}
-	req.Checkpoint = ref.ID
-	return err
-}
-
-// fromAssistant completes a request with its assistant's settings.
-func (s *Service) fromAssistant(r *http.Request, who run.Identity, b *Body, req *run.Request) error {
-	a, err := run.Resolve(r.Context(), s.opt.Store, who, b.AssistantID)
-	if err != nil {
-		return edge.NotFound(err, "No assistant found for %q. Make sure the assistant ID is for a valid assistant or a valid graph ID.", edge.Clip(b.AssistantID))
-	}
-	if err := a.Apply(req); err != nil {
-		return err
-	}
-	if req.Metadata, err = jsonvalue.Merge(a.Metadata, b.Metadata); err != nil {
-		return err
-	}
-	if jsonvalue.IsNull(req.Metadata) {
-		req.Metadata = nil
-	}
-	_, err = s.opt.Graphs.Graph(r.Context(), req.Graph, *req)
-	if errors.Is(err, run.ErrNotFound) {
-		return edge.RefuseField(http.StatusNotFound, "assistant_id", fmt.Sprintf("assistant_id: its graph %q does not exist", edge.Clip(req.Graph)))
-	}
-	return err
+	return ref.ID, ref.Check("checkpoint")
 }
 
 // secretive are parts of header names that speak of credentials, which no run must see and no database keep.

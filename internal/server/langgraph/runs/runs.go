@@ -117,39 +117,37 @@ func (s *Service) accept(w http.ResponseWriter, r *http.Request, who run.Identit
 
 // create makes a run as a request says: on the thread that the path names, or on one of its own.
 func (s *Service) create(r *http.Request, who run.Identity, b *Body, streamed bool) (run.Run, wireWords, error) {
-	thread, stateless := r.PathValue("thread_id"), r.PathValue("thread_id") == ""
-	if stateless {
-		return s.createOn(r, who, b, edge.NewID(), true, streamed)
+	thread := r.PathValue("thread_id")
+	if thread != "" {
+		var err error
+		if thread, err = edge.ParseID("thread_id", thread); err != nil {
+			return run.Run{}, wireWords{}, err
+		}
 	}
-	thread, err := edge.ParseID("thread_id", thread)
-	if err != nil {
-		return run.Run{}, wireWords{}, err
-	}
-	return s.createOn(r, who, b, thread, false, streamed)
+	return s.createOn(r, who, b, thread, streamed)
 }
 
 // StartAll creates a run on a thread, of which readers will see all that there is.
 func (s *Service) StartAll(r *http.Request, who run.Identity, b *Body, thread string) (run.Run, error) {
 	b.StreamMode = edge.Words{"values", "updates", "messages", "tools", "custom", "tasks"}
 	b.StreamSubgraphs, b.StreamResumable = true, true
-	rn, _, err := s.createOn(r, who, b, thread, false, true)
+	rn, _, err := s.createOn(r, who, b, thread, true)
 	return rn, err
 }
 
-func (s *Service) createOn(r *http.Request, who run.Identity, b *Body, thread string, stateless, streamed bool) (run.Run, wireWords, error) {
-	req, words, err := s.request(r, who, b, thread)
+// createOn makes a run on a thread; on one of its own, if none is named.
+func (s *Service) createOn(r *http.Request, who run.Identity, b *Body, thread string, streamed bool) (run.Run, wireWords, error) {
+	d, words, err := s.draft(r, who, b, thread)
 	if err != nil {
 		return run.Run{}, words, err
 	}
-	if stateless {
-		req.CreateThread, req.Temporary = true, b.OnCompletion != "keep"
-	}
-	words.Streamed, words.Stateless = streamed, stateless
-	if req.Wire, err = json.Marshal(words); err != nil {
+	words.Streamed, words.Stateless = streamed, thread == ""
+	d.Request.Temporary = words.Stateless && b.OnCompletion != "keep"
+	if d.Request.Wire, err = json.Marshal(words); err != nil {
 		return run.Run{}, words, err
 	}
-	rn, err := s.opt.Engine.Start(r.Context(), who, thread, req)
-	s.opt.Threads.Ring(thread)
+	rn, err := d.Start(r.Context())
+	s.opt.Threads.Ring(d.Thread)
 	if errors.Is(err, run.ErrBusy) {
 		return rn, words, edge.RefuseField(http.StatusUnprocessableEntity, "multitask_strategy",
 			"Thread is already running a task. Wait for it to finish or choose a different multitask strategy.")
@@ -186,7 +184,7 @@ func (s *Service) createBatch(w http.ResponseWriter, r *http.Request, who run.Id
 		return run.Invalidf("body", "must be a list of 1 to 100 runs")
 	}
 	for i := range bodies { // all are checked before the first is created
-		if _, _, err := s.request(r, who, &bodies[i], ""); err != nil {
+		if _, _, err := s.draft(r, who, &bodies[i], ""); err != nil {
 			var invalid *run.InvalidError
 			if errors.As(err, &invalid) {
 				return run.Invalidf(strconv.Itoa(i)+"."+invalid.Field, "%s", invalid.Reason)

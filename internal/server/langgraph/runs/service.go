@@ -25,7 +25,6 @@ import (
 
 // Store is what the routes read and write directly; what concerns executing runs goes through the engine.
 type Store interface {
-	run.Assistants
 	run.Runs
 	graph.Checkpointer
 	Thread(ctx context.Context, who run.Identity, id string) (run.Thread, error)
@@ -33,7 +32,7 @@ type Store interface {
 
 // Engine executes runs.
 type Engine interface {
-	Start(ctx context.Context, who run.Identity, thread string, req run.Request) (run.Run, error)
+	Prepare(ctx context.Context, who run.Identity, o run.Order) (*run.Draft, error)
 	Cancel(ctx context.Context, who run.Identity, id string, action run.Action) (run.Run, error)
 	Wait(ctx context.Context, who run.Identity, id string) (run.Run, error)
 }
@@ -43,7 +42,6 @@ type Options struct {
 	Store   Store
 	Engine  Engine
 	Journal *journal.Journal
-	Graphs  state.Graphs
 	States  *state.Reader
 	Feeds   *feed.Feeds
 	Threads *feed.Threads

@@ -316,24 +316,7 @@ func Pending(snap *graph.Snapshot) jsonvalue.Object {
 
 // Questions lists what a run stopped to ask; nothing, at a breakpoint.
 func Questions(snap *graph.Snapshot) jsonvalue.List {
-	out := jsonvalue.List{}
-	for _, t := range snap.Next {
-		if o := outcome(snap.Kept, t.ID); o != nil {
-			out = append(out, interruptList(o.Interrupts)...)
-		}
-	}
-	return out
-}
-
-// Open lists the questions that wait for an answer.
-func Open(snap *graph.Snapshot) []graph.Interrupt {
-	var open []graph.Interrupt
-	for _, t := range snap.Next {
-		if o := outcome(snap.Kept, t.ID); o != nil && !o.Finished {
-			open = append(open, o.Interrupts...)
-		}
-	}
-	return open
+	return append(jsonvalue.List{}, interruptList(snap.Open())...)
 }
 
 // ErrorText is an error as LangGraph's clients read it back: JSON in a string.
