@@ -38,14 +38,10 @@ type Options struct {
 	// process.
 	Disk bool
 
-	// Model is what the built-in agent calls where Models is nil. Nil: the offline model.
-	Model model.Model
-	// Models chooses the built-in agent's model for each run; package model/registry makes one from
-	// configuration and environment. It is not built in, so that a program that brings its own model
-	// does not carry every provider's client.
-	Models Models
-	// Fallbacks are asked in order when Model has failed for good. Where Models is set, it chooses them too.
-	Fallbacks []model.Model
+	// Models chooses the built-in agent's model for each run: [OneModel] for a program that has one, or a registry of
+	// package model/registry, made from configuration and environment. That one is not built in, so that a program
+	// that brings its own model does not carry every provider's client. Nil: the offline model, which needs no key.
+	Models model.Models
 	// Retry says what is done about models that fail.
 	Retry Retry
 	// Tools and System are given to the built-in agent.
@@ -55,16 +51,21 @@ type Options struct {
 	// Graphs are further graphs by name; one named "agent" replaces the built-in.
 	Graphs map[string]Builder
 
-	// MaxRuns, Lease, MaxAttempts and Timeout are explained at run.Options; zero means the default.
-	MaxRuns     int
-	Lease       time.Duration
+	// MaxRuns is how many runs execute at once; the others wait. Zero: 4096.
+	MaxRuns int
+	// Lease is how long a run belongs to a process that no longer shows that it lives. Zero: 30 s.
+	Lease time.Duration
+	// MaxAttempts is how often a run is taken up again after crashes before it is given up. Zero: 10.
 	MaxAttempts int
-	Timeout     time.Duration
+	// Timeout ends runs that say nothing else. Zero: never.
+	Timeout time.Duration
 
+	// Log is told what operators should know. Nothing is logged anywhere else; nil: nothing at all.
 	Log *slog.Logger
 }
 
-// Builder makes the graph of a run each time it executes, from the run's configuration.
+// Builder makes the graph of a run each time it executes, from the run's configuration. It is asked once before the run is
+// accepted, too: an [*InvalidError] then refuses the request by the setting that is wrong.
 type Builder func(ctx context.Context, c Config) (*graph.Graph, error)
 
 // Config is what a [Builder] may depend on.
@@ -93,11 +94,15 @@ type Runtime struct {
 	engine  *run.Engine
 	tools   *tool.Set
 	graphs  map[string]Builder
+	models  model.Models
 	breaker *agent.Breakers // of models, shared by all runs; nil for none
 	onEnd   atomic.Pointer[func(run.Run)]
 	sweeper *sweeper
 
 	closing sync.Once
+	ending  atomic.Bool     // nothing new is taken
+	over    context.Context // ends when nothing works any more
+	end     context.CancelFunc
 	closed  error // what Close answered
 }
 
@@ -106,7 +111,11 @@ func Open(ctx context.Context, opt Options) (*Runtime, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Runtime{opt: opt, log: opt.Log, graphs: map[string]Builder{}}
+	if opt.Models == nil {
+		opt.Models = offlineModel()
+	}
+	r := &Runtime{opt: opt, log: opt.Log, models: opt.Models, graphs: map[string]Builder{}}
+	r.over, r.end = context.WithCancel(context.Background())
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, r.closeParts())
 	}
@@ -155,10 +164,11 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder. Closing again
-// waits for the first and answers the same.
+// Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder. Those who still
+// read get [ErrClosed]. Closing again waits for the first and answers the same.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.closing.Do(func() {
+		r.ending.Store(true)
 		err := r.engine.Close(ctx)
 		r.closed = errors.Join(err, r.closeParts())
 	})
@@ -166,6 +176,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 }
 
 func (r *Runtime) closeParts() error {
+	r.end()
 	var errs []error
 	if r.sweeper != nil {
 		r.sweeper.close()
@@ -198,8 +209,6 @@ func (r *Runtime) build(ctx context.Context, rn run.Run) (*graph.Graph, error) {
 		}
 		c.Configurable = w.Configurable
 	}
-	return b(ctx, c)
+	g, err := b(ctx, c)
+	return g, asked(err)
 }
-
-// memory is the long-term store as one owner's runs see it.
-func (r *Runtime) memory(who run.Identity) graph.Store { return memory{r.db, who} }

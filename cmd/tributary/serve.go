@@ -15,10 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-ai/tributary/internal/run"
-	"github.com/tributary-ai/tributary/internal/server"
-	"github.com/tributary-ai/tributary/internal/server/langgraph"
-	"github.com/tributary-ai/tributary/internal/server/webhook"
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/httpapi"
 )
 
 type serveCmd struct {
@@ -56,7 +54,7 @@ func (c serveCmd) Run(e *env) error {
 		return err
 	}
 	// Listening first: a taken port must be found out before anything is touched.
-	listener, err := server.Listen(e.ctx, config.Addr)
+	listener, err := httpapi.Listen(e.ctx, config.Addr)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", config.Addr, err)
 	}
@@ -64,7 +62,7 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	f, err := newFront(config, rt, identify, log)
+	h, err := newHandler(config, rt, identify)
 	if err != nil {
 		return errors.Join(err, listener.Close(), rt.Close(e.ctx))
 	}
@@ -73,39 +71,17 @@ func (c serveCmd) Run(e *env) error {
 		log.Warn("chat cannot find this server while it runs", "err", err)
 	}
 	defer os.Remove(address) // one that is left behind by a crash is not believed: the folder is free then
-	return serve(e, log, config, listener, f, rt)
+	return serve(e, log, config, listener, h, rt)
 }
 
-// front is the server with what works beside it.
-type front struct {
-	*server.Server
-	crons *run.Scheduler
-	hooks *webhook.Deliveries
-}
-
-func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Identity, error), log *slog.Logger) (*front, error) {
+func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner string, err error)) (*httpapi.Handler, error) {
 	secret, err := webhookSecret(config.Data)
 	if err != nil {
 		return nil, err
 	}
-	parts := rt.Parts()
-	f := &front{}
-	f.hooks, err = webhook.New(webhook.Options{Secret: secret, Report: langgraph.Report(parts.Store, parts.Graphs), Log: log})
-	if err != nil {
-		return nil, err
-	}
-	rt.OnEnd(f.hooks.Ended)
-	f.crons = run.OpenScheduler(parts.Engine, parts.Store, log)
-	f.Server, err = server.New(server.Options{
-		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
-		Scheduler: f.crons, Webhooks: true,
-		Hosts: config.Hosts, Origins: config.Origins, Version: versionText(), Log: log,
+	return httpapi.New(rt.Runtime, httpapi.Options{
+		Identify: identify, Hosts: config.Hosts, Origins: config.Origins, WebhookSecret: secret, Version: versionText(),
 	})
-	if err != nil {
-		f.crons.Close()
-		f.hooks.Close()
-	}
-	return f, err
 }
 
 // webhookSecret is the key with which webhooks are signed. There is no default: each data folder makes its own, and
@@ -122,9 +98,9 @@ func webhookSecret(dir string) ([]byte, error) {
 
 // serve answers requests until ctx ends. Then: streams are closed, so that their readers reconnect when the next
 // process is up; requests under way are answered; runs finish or are handed over; the folder is closed last.
-func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *front, rt *runtime) error {
+func serve(e *env, log *slog.Logger, config Config, listener net.Listener, handler *httpapi.Handler, rt *runtime) error {
 	h := &http.Server{
-		Handler: f, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
@@ -145,8 +121,7 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *fr
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), config.Drain)
 	defer cancel()
-	f.crons.Close()
-	f.Closing()
+	handler.Closing()
 	if stop := h.Shutdown(ctx); stop != nil {
 		err = errors.Join(err, h.Close())
 	}
@@ -154,12 +129,12 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *fr
 		err = nil
 	}
 	err = errors.Join(err, rt.Close(ctx))
-	f.hooks.Close() // after the last run that could have something to tell
+	handler.Close() // after the last run that could have something to tell
 	return err
 }
 
 // identity says who calls. Without a key everybody is the local user, so nobody else may be able to call.
-func identity(addr, key string) (func(*http.Request) (run.Identity, error), error) {
+func identity(addr, key string) (func(*http.Request) (owner string, err error), error) {
 	if key == "" {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
@@ -170,14 +145,14 @@ func identity(addr, key string) (func(*http.Request) (run.Identity, error), erro
 		}
 		return nil, nil
 	}
-	return func(r *http.Request) (run.Identity, error) {
+	return func(r *http.Request) (string, error) {
 		given := r.Header.Get("X-Api-Key")
 		if given == "" {
 			given, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		}
 		if subtle.ConstantTimeCompare([]byte(given), []byte(key)) != 1 {
-			return run.Identity{}, errors.New("an API key is required: send it as x-api-key")
+			return "", errors.New("an API key is required: send it as x-api-key")
 		}
-		return server.Local, nil
+		return tributary.DefaultOwner, nil
 	}, nil
 }

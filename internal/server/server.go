@@ -46,10 +46,14 @@ type Options struct {
 	// than twice the memory for it. Default: until its first heartbeat. Negative: for ever.
 	ParkAfter time.Duration
 	// Hosts are names under which the server may be addressed beside addresses and localhost; a request for
-	// any other is refused, so that no page in a browser can reach it by a name of its own.
+	// any other is refused, so that no page in a browser can reach it by a name of its own. "*" for all.
 	Hosts []string
 	// Origins are the browser origins that may call; "*" for all. Default: those on this machine.
 	Origins []string
+	// Prefix is the path below which the server is mounted, as in "/agents", for links that it gives. Requests come without it.
+	Prefix string
+	// NoTasks, NoLangGraph and NoDocs leave dialects and the description of all routes out.
+	NoTasks, NoLangGraph, NoDocs bool
 	// Scheduler fires crons; without one they cannot be made.
 	Scheduler *run.Scheduler
 	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The Ended of
@@ -97,7 +101,7 @@ func New(opt Options) (*Server, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{opt: opt, started: time.Now(), closing: make(chan struct{})}
-	s.routes = edge.NewRoutes(edge.Options{Identify: opt.Identify, PlainNotFound: opt.LikeJS, Log: opt.Log})
+	s.routes = edge.NewRoutes(edge.Options{Identify: opt.Identify, Prefix: opt.Prefix, PlainNotFound: opt.LikeJS, Log: opt.Log})
 	s.mount()
 	return s, nil
 }
@@ -111,16 +115,23 @@ func (s *Server) mount() {
 	s.routes.Open("GET /info", s.info, edge.Doc{Summary: "What it is, and how busy", Answer: jsonvalue.Object{
 		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0},
 	}})
-	openapi.Mount(s.routes, s.opt.Version)
+	if !s.opt.NoDocs {
+		openapi.Mount(s.routes, s.opt.Version)
+	}
 
 	feeds := feed.New(s.opt.Journal)
 	s.terms = &stream.Terms{
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
 		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
-	tasks.New(tasks.Options{
-		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
-	}).Mount(s.routes)
+	if !s.opt.NoTasks {
+		tasks.New(tasks.Options{
+			Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		}).Mount(s.routes)
+	}
+	if s.opt.NoLangGraph {
+		return
+	}
 	lg := langgraph.Options{
 		Store: s.opt.Store, Engine: s.opt.Engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 		Webhooks: s.opt.Webhooks, Ordinal: s.opt.LikeJS,

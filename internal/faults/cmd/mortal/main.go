@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/model/registry"
 	"github.com/tributary-ai/tributary/tool"
@@ -49,12 +50,12 @@ func serve() error {
 	}
 	mock, _ := m.Lookup("mock")
 	rt, err := tributary.Open(ctx, tributary.Options{
-		Dir: *data, Disk: *disk, Model: mock.Model(), Tools: []tool.Tool{effect(*data)}, MaxAttempts: 100, Log: log,
+		Dir: *data, Disk: *disk, Models: tributary.OneModel(mock.Model()), Tools: []tool.Tool{effect(*data)}, MaxAttempts: 100, Log: log,
 	})
 	if err != nil {
 		return err
 	}
-	parts := rt.Parts()
+	parts := door.Open(rt)
 	srv, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Log: log})
 	if err != nil {
 		return errors.Join(err, rt.Close(ctx))
