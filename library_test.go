@@ -26,7 +26,9 @@ func named(t *testing.T, name string, g *graph.Graph) *tributary.Runtime {
 	return open(t, tributary.Options{Graphs: map[string]tributary.Builder{name: tributary.Fixed(g)}})
 }
 
-func node(f func(ctx context.Context, s *graph.Scope) (graph.Command, error)) graph.NodeFunc { return f }
+func node(f func(ctx context.Context, s *graph.Scope) (graph.Command, error)) graph.NodeFunc {
+	return f
+}
 
 // follow reads a run to its end.
 func follow(t *testing.T, rt *tributary.Runtime, id string, after tributary.Position) []event.Envelope {
