@@ -19,6 +19,8 @@ var (
 	ErrExists = run.ErrExists
 	// ErrBusy: a run is in flight on the thread, and the call does not wait for it.
 	ErrBusy = run.ErrBusy
+	// ErrTooMany: the owner has as many of something as one may have.
+	ErrTooMany = run.ErrTooMany
 	// ErrNotPending: an answer answers nothing, since the question has its answer or was never asked.
 	ErrNotPending = graph.ErrNotPending
 	// ErrLost: a position lies in a part of the log that was lost with the power, or beyond its end. Start over.
