@@ -13,7 +13,7 @@ build: ## bin/tributary, a single static binary
 test: ## everything that must hold before a change is merged
 	@scripts/test
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, staticcheck, licences of what is linked
 	@scripts/lint
 
 fuzz: ## every fuzz target for a while: make fuzz FUZZ_SECONDS=600
@@ -25,8 +25,9 @@ bench: ## measure everything and write docs/benchmarks.md, about 10 minutes; mak
 soak: ## faults that take minutes, need root, or both, four hours together; make soak SOAK=Mix FOR=10m, or SOAK=Seeds SEEDS=5
 	FAULTS_SOAK=1 go test ./internal/faults -run 'TestSoak$(SOAK)' -v -count 1 -timeout 8h -for $(FOR) -seeds $(SEEDS)
 
-docs: ## regenerate what is generated: docs/events.md
+docs: ## regenerate what is generated: docs/events.md, the licences in docs/dependencies.md
 	go test ./internal/eventdoc -run TestEventsPageIsCurrent -update
+	go run ./internal/licences -page docs/dependencies.md -write
 
 clean:
 	rm -rf bin .tools

@@ -2,10 +2,12 @@ package tributary
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/offline"
@@ -27,17 +29,39 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 	if err != nil {
 		return nil, err
 	}
+	steps, err := r.maxSteps(c)
+	if err != nil {
+		return nil, err
+	}
 	var warnings []event.Warned
 	for _, w := range choice.Warnings {
 		warnings = append(warnings, event.Warned(w))
 	}
 	return agent.New(agent.Options{
-		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(), Breakers: r.breaker,
+		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker,
+		MaxSteps: steps, Log: r.log,
 		Tools: r.tools, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
 	})
 }
 
 func offlineModel() model.Models { return OneModel(offline.New(offline.Options{})) }
+
+// maxSteps is how often the model is called in a run: what the run says, or else the runtime.
+func (r *Runtime) maxSteps(c Config) (int, error) {
+	for _, raw := range []json.RawMessage{c.Context, c.Configurable} {
+		var said struct {
+			MaxSteps *int `json:"max_steps"`
+		}
+		if len(raw) == 0 || json.Unmarshal(raw, &said) != nil || said.MaxSteps == nil {
+			continue // a context may be anything
+		}
+		if *said.MaxSteps < 1 || *said.MaxSteps > 10_000 {
+			return 0, run.Invalidf("max_steps", "must be between 1 and 10000, not %d", *said.MaxSteps)
+		}
+		return *said.MaxSteps, nil
+	}
+	return r.opt.MaxSteps, nil
+}
 
 // CallOptions are the circumstances of a [CallModel].
 type CallOptions struct {
@@ -45,6 +69,8 @@ type CallOptions struct {
 	Fallbacks []model.Model
 	// Retry says what is done when a model fails. Breakers are the built-in agent's; this call has none.
 	Retry Retry
+	// Answers bounds what the answer may hold.
+	Answers model.Limits
 }
 
 // CallModel asks a model from within a node of a graph of your own: the answer is streamed to the run's readers as one
@@ -56,5 +82,5 @@ func CallModel(ctx context.Context, s *graph.Scope, m model.Model, req model.Req
 			return item.Message{}, err
 		}
 	}
-	return agent.Call(ctx, s, m, req, agent.CallOptions{Fallbacks: o.Fallbacks, Policy: o.Retry.policy()})
+	return agent.Call(ctx, s, m, req, agent.CallOptions{Fallbacks: o.Fallbacks, Policy: o.Retry.policy(o.Answers)})
 }

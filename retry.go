@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/model"
 )
 
 // Retry says what is done about models that fail. A field that is zero means the default that stands beside it.
@@ -27,9 +28,10 @@ type Retry struct {
 	FirstTimeout time.Duration `yaml:"first_timeout"`
 	IdleTimeout  time.Duration `yaml:"idle_timeout"`
 
-	// BreakerFailures is how many calls of a model must fail in a row, in all runs together, before it is left alone: 5.
-	// Negative means that no model ever is. BreakerRest is for how long it is left alone: 30s. Then one call finds out
-	// whether it is back.
+	// BreakerFailures is in how many threads calls of a model must fail in a row before it is left alone: 5. Failures
+	// within a second count as one, and so do those of one thread. Negative means that no model ever is left alone.
+	// BreakerRest is for how long it is: 30s. Then one call finds out whether it is back. Where no other model is at
+	// hand, calls wait for that, up to MaxWait.
 	BreakerFailures int           `yaml:"breaker_failures"`
 	BreakerRest     time.Duration `yaml:"breaker_rest"`
 }
@@ -84,8 +86,8 @@ func (r Retry) Validate() error {
 }
 
 // policy is what an agent is told.
-func (r Retry) policy() agent.Policy {
-	return agent.Policy{First: r.FirstTimeout, Idle: r.IdleTimeout, Tries: r.Tries, Backoff: r.Backoff, MaxWait: r.MaxWait}
+func (r Retry) policy(answers model.Limits) agent.Policy {
+	return agent.Policy{First: r.FirstTimeout, Idle: r.IdleTimeout, Tries: r.Tries, Backoff: r.Backoff, MaxWait: r.MaxWait, Limits: answers}
 }
 
 // breakers are those of all models of a process; nil for none.

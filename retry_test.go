@@ -57,7 +57,7 @@ func TestTheRetryPolicyIsFollowed(t *testing.T) {
 	}{
 		"two tries":           {tributary.Retry{Tries: 2, Backoff: time.Millisecond}, false, 1, 2, event.Failed},
 		"one, then another":   {tributary.Retry{Tries: 1}, true, 1, 1, event.Success},
-		"the breaker opens":   {tributary.Retry{Tries: 1, BreakerFailures: 2, BreakerRest: time.Hour}, false, 4, 2, event.Failed},
+		"the breaker opens":   {tributary.Retry{Tries: 1, BreakerFailures: 1, BreakerRest: time.Hour}, false, 4, 1, event.Failed},
 		"there is no breaker": {tributary.Retry{Tries: 1, BreakerFailures: -1}, false, 8, 8, event.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,9 +44,17 @@ type Options struct {
 	Models model.Models
 	// Retry says what is done about models that fail.
 	Retry Retry
+	// Answers bounds what one answer of a model may hold. Its WireBytes and EventBytes are for those who make models.
+	Answers model.Limits
 	// Tools and System are given to the built-in agent.
 	Tools  []tool.Tool
 	System string
+
+	// MaxSteps is how often the built-in agent calls its model to answer one message of the user; zero means
+	// agent.DefaultMaxSteps. A run may say otherwise with max_steps in its configurable values.
+	MaxSteps int
+	// OmitRequests says that what models are shown is not kept. It is kept otherwise, to the byte, with its thread.
+	OmitRequests bool
 
 	// Graphs are further graphs by name; one named "agent" replaces the built-in.
 	Graphs map[string]Builder
@@ -155,7 +163,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.memory,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
-		Timeout: r.opt.Timeout, Log: r.log, Ended: r.ended,
+		Timeout: r.opt.Timeout, Requests: !r.opt.OmitRequests, Log: r.log, Ended: r.ended,
 	})
 	if err != nil {
 		return err

@@ -132,8 +132,8 @@ func blocksOf(res item.ToolResult) []event.Event {
 	return events
 }
 
-// moment is how long a tool may take to notice that it was cancelled, unless it says that it needs longer.
-const moment = 50 * time.Millisecond
+// briefly is how long a tool may take to notice that it was cancelled, unless it says that it needs longer.
+const briefly = 50 * time.Millisecond
 
 // invokeOnce is the tool call within all wraps.
 func invokeOnce(ctx context.Context, c *ToolCall) (Outcome, error) {
@@ -185,7 +185,7 @@ func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, er
 	select {
 	case o = <-done:
 	case <-limited.Done():
-		timer := time.NewTimer(max(spec.Grace, moment))
+		timer := time.NewTimer(max(spec.Grace, briefly))
 		defer timer.Stop()
 		select {
 		case o = <-done:

@@ -1,17 +1,26 @@
 package agent
 
 import (
+	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/tributary-ai/tributary/model"
 )
 
-// Breakers keeps a circuit breaker for each model, by provider and name: while a model does nothing but fail, nobody
-// waits for it. One Breakers should be shared by everything in a process that calls models. The zero value is ready;
+// Breakers keeps a circuit breaker for each model, by provider and name: a model that does nothing but fail is left
+// alone for a while. One Breakers should be shared by everything in a process that calls models. The zero value is ready;
 // a nil one lets every call through.
+//
+// A breaker must not fail runs that would have succeeded, so:
+//
+//   - Failures that come together are one: a failure counts only if its call began a second after the one counted last.
+//   - A conversation counts once: what opens a breaker is that calls of Failures different threads failed in a row. One
+//     thread whose own content makes a provider fail never opens it for the others.
+//   - An open breaker is waited out, as long as the policy's MaxWait allows.
 type Breakers struct {
-	// Failures is how many calls must fail in a row before the model is left alone; zero means 5.
+	// Failures is how many threads must fail in a row before the model is left alone; zero means 5.
 	Failures int
 	// Rest is how long it is left alone. Then one call may try it, and the others wait for its verdict or go
 	// elsewhere. Zero means 30 seconds.
@@ -22,22 +31,64 @@ type Breakers struct {
 }
 
 type breaker struct {
-	failures int       // in a row
-	until    time.Time // no call before this, once there were too many
-	probing  bool      // a call is finding out whether the model is back
+	failed  []string      // the threads whose failures were counted since the last answer, each once
+	counted time.Time     // when the last of them was
+	until   time.Time     // no call before this, once there were too many
+	verdict chan struct{} // closed when the call ends that is finding out whether the model is back; nil: there is none
 }
 
 // pass is the permission for one call. Exactly one of its methods is called when the call is over.
 type pass struct {
-	of    *Breakers
-	b     *breaker
-	probe bool
+	of     *Breakers
+	b      *breaker
+	thread string
+	begun  time.Time
+	probe  bool
 }
 
-// enter asks whether the model may be called. If not, it says for how long it will be left alone.
-func (s *Breakers) enter(info model.Info) (p pass, rest time.Duration, ok bool) {
+// moment is how close together failures are one and the same: what befalls a provider or a network befalls all calls of
+// that time, those too that begin while it lasts.
+const moment = time.Second
+
+// closed says why a model may not be called: for how long it is left alone, and, if a call is trying it just now, where
+// to hear of the outcome.
+type closed struct {
+	rest    time.Duration
+	verdict <-chan struct{}
+}
+
+// await asks until the model may be called, for as long as patience lasts. It returns a rest if that is too short. Its
+// error is ctx's.
+func (s *Breakers) await(ctx context.Context, info model.Info, thread string, patience time.Duration) (pass, time.Duration, error) {
+	deadline := time.Now().Add(patience)
+	for {
+		p, not := s.enter(info, thread)
+		if not == nil {
+			return p, 0, nil
+		}
+		left := time.Until(deadline)
+		if left <= 0 || not.verdict == nil && not.rest > left {
+			return pass{}, not.rest, nil
+		}
+		if not.verdict == nil {
+			left = not.rest
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-not.verdict:
+		case <-ctx.Done():
+			timer.Stop()
+			return pass{}, 0, context.Cause(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// enter asks whether the model may be called now.
+func (s *Breakers) enter(info model.Info, thread string) (pass, *closed) {
 	if s == nil || info == (model.Info{}) {
-		return pass{}, 0, true
+		return pass{}, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,17 +101,19 @@ func (s *Breakers) enter(info model.Info) (p pass, rest time.Duration, ok bool) 
 		b = &breaker{}
 		s.known[key] = b
 	}
-	if b.failures < s.limit() {
-		return pass{of: s, b: b}, 0, true
+	p := pass{of: s, b: b, thread: thread, begun: time.Now()}
+	if len(b.failed) < s.limit() {
+		return p, nil
 	}
 	if left := time.Until(b.until); left > 0 {
-		return pass{}, left, false
+		return pass{}, &closed{rest: left}
 	}
-	if b.probing {
-		return pass{}, s.rest(), false
+	if b.verdict != nil {
+		return pass{}, &closed{rest: s.rest(), verdict: b.verdict}
 	}
-	b.probing = true
-	return pass{of: s, b: b, probe: true}, 0, true
+	b.verdict = make(chan struct{})
+	p.probe = true
+	return p, nil
 }
 
 func (s *Breakers) limit() int {
@@ -78,34 +131,45 @@ func (s *Breakers) rest() time.Duration {
 }
 
 // answered says that the model works.
-func (p pass) answered() { p.end(func() { p.b.failures = 0 }) }
+func (p pass) answered() { p.end(func(b *breaker) { b.failed = nil }) }
 
 // undecided says that the call was given up for reasons of the caller.
-func (p pass) undecided() { p.end(func() {}) }
+func (p pass) undecided() { p.end(func(*breaker) {}) }
 
 // failed says how the model failed. Being told that a request is wrong, or to come back later, is a sign of health.
 func (p pass) failed(class model.Class) {
 	switch class {
 	case model.Overloaded, model.Server, model.Network, model.Timeout, model.Broken:
-		p.end(func() {
-			p.b.failures++
-			p.b.until = time.Now().Add(p.of.rest())
-		})
-	case model.RateLimit:
+		p.end(p.count)
+	case model.RateLimit, model.TooMuch:
 		p.undecided()
 	case model.Auth, model.Quota, model.BadRequest, model.NotFound, model.TooLarge, model.Refused:
 		p.answered()
 	}
 }
 
-func (p pass) end(note func()) {
+func (p pass) count(b *breaker) {
+	now := time.Now()
+	if p.probe {
+		b.until = now.Add(p.of.rest())
+		return
+	}
+	if slices.Contains(b.failed, p.thread) || len(b.failed) > 0 && p.begun.Before(b.counted.Add(moment)) {
+		return
+	}
+	b.failed = append(b.failed, p.thread)
+	b.counted, b.until = now, now.Add(p.of.rest())
+}
+
+func (p pass) end(note func(*breaker)) {
 	if p.b == nil {
 		return
 	}
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	if p.probe {
-		p.b.probing = false
+		close(p.b.verdict)
+		p.b.verdict = nil
 	}
-	note()
+	note(p.b)
 }

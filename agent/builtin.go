@@ -96,14 +96,14 @@ func citing() Middleware {
 func closedCalls() Middleware {
 	return Middleware{Name: "closed_calls", Model: func(next ModelFunc) ModelFunc {
 		return func(ctx context.Context, c *ModelCall) (item.Message, error) {
-			c.Request.Messages = closed(c.Request.Messages)
+			c.Request.Messages = withResults(c.Request.Messages)
 			return next(ctx, c)
 		}
 	}}
 }
 
-// closed returns the conversation with results for all calls; the same slice where nothing is missing.
-func closed(msgs []item.Message) []item.Message {
+// withResults returns the conversation with results for all calls; the same slice where nothing is missing.
+func withResults(msgs []item.Message) []item.Message {
 	results := map[string]bool{}
 	calls := 0
 	for _, m := range msgs {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type CallOptions struct {
 	Taken func(callID string) bool
 	// Replaces names a voided turn that the call stands in for, from before a crash.
 	Replaces string
+	// Thread is the conversation of which the request's messages are a view, if they are one: what was left out and what
+	// was added is put on record.
+	Thread []item.Message
 	// Accept, where set, looks at a complete answer; see [ModelCall].
 	Accept func(item.Message) error
 	// Log is where a panic of the model's program is written; nil: nowhere.
@@ -63,6 +67,7 @@ func Call(ctx context.Context, s *graph.Scope, m model.Model, req model.Request,
 		if err != nil {
 			return item.Message{}, err
 		}
+		c.last = i == len(models)-1
 		msg, failure, err := c.ask(ctx, m, info, fitted)
 		if err != nil || failure == nil {
 			return msg, err
@@ -80,14 +85,18 @@ type call struct {
 	opts     CallOptions
 	policy   Policy
 	tries    int
+	last     bool   // no model is left after this one
 	replaces string // the turn that was voided last
 }
 
 // ask calls one model as often as the policy allows. A failure is the model's, an error ends the call.
 func (c *call) ask(ctx context.Context, m model.Model, info model.Info, req model.Request) (item.Message, *model.Error, error) {
 	for n := 1; ; n++ {
-		p, rest, ok := c.opts.Breakers.enter(info)
-		if !ok {
+		p, rest, err := c.enter(ctx, info)
+		if err != nil {
+			return item.Message{}, nil, err
+		}
+		if rest > 0 {
 			return item.Message{}, &model.Error{
 				Class: model.Overloaded, Provider: info.Provider, After: rest,
 				Message: fmt.Sprintf("%s failed too often in a row and is left alone for another %v", nameOf(info), rest.Round(time.Second)),
@@ -113,6 +122,16 @@ func (c *call) ask(ctx context.Context, m model.Model, info model.Info, req mode
 	}
 }
 
+// enter asks the model's breaker. With another model at hand, nobody waits for one that is left alone.
+func (c *call) enter(ctx context.Context, info model.Info) (pass, time.Duration, error) {
+	var patience time.Duration
+	if c.last {
+		patience = c.policy.MaxWait
+	}
+	at := c.scope.Config()
+	return c.opts.Breakers.await(ctx, info, cmp.Or(at.Thread, at.Run), patience)
+}
+
 // tryError is a try that failed through no fault of ours, and what the policy says about it.
 type tryError struct {
 	reason *model.Error
@@ -132,7 +151,11 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 	if err != nil {
 		return item.Message{}, err
 	}
-	finish, err := c.stream(ctx, w, m, info, req)
+	rec := &record{call: c, turn: w.ID(), req: req, done: !c.scope.Records()}
+	if !rec.done {
+		req.Sent = func(body []byte) { rec.sent(ctx, body) }
+	}
+	finish, err := c.stream(ctx, w, rec, m, info, req)
 	if err == nil {
 		// What is complete is kept, even if somebody cancels at this moment.
 		ctx := context.WithoutCancel(ctx)

@@ -22,6 +22,8 @@ type Policy struct {
 	// MaxWait bounds every wait; zero means one minute. A provider that asks for more time than this is not
 	// waited for: the next model is asked, or the call fails.
 	MaxWait time.Duration
+	// Limits bound an answer. One that passes them is not tried again.
+	Limits model.Limits
 }
 
 func (p Policy) withDefaults() Policy {

@@ -15,7 +15,7 @@ import (
 )
 
 // stream reads an answer and writes it down. Its error is the model's, unless it is a *writeError or ctx has ended.
-func (c *call) stream(ctx context.Context, w *turn.Writer, m model.Model, info model.Info, req model.Request) (fin model.Finish, err error) {
+func (c *call) stream(ctx context.Context, w *turn.Writer, rec *record, m model.Model, info model.Info, req model.Request) (fin model.Finish, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer func() {
@@ -30,8 +30,12 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, m model.Model, info m
 	defer watch.stop()
 	a := &answer{w: w, provider: info.Provider, citable: c.opts.Citable, taken: c.opts.Taken}
 	a.price, _ = m.(Pricer)
+	meter := c.policy.Limits.Meter()
 	for part, err := range m.Stream(ctx, req) {
 		watch.stop()
+		if unrecorded := rec.answered(ctx); unrecorded != nil {
+			return fin, &writeError{unrecorded}
+		}
 		if err != nil {
 			if late := (*silenceError)(nil); errors.As(context.Cause(ctx), &late) {
 				err = &model.Error{Class: model.Timeout, Provider: info.Provider, Message: late.Error(), Err: err}
@@ -40,6 +44,9 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, m model.Model, info m
 		}
 		if end, ok := part.(model.Finish); ok {
 			return end, nil
+		}
+		if err := meter.Take(part); err != nil {
+			return fin, &model.Error{Class: model.TooMuch, Provider: info.Provider, Message: err.Error(), Err: err}
 		}
 		if err := a.write(ctx, part); err != nil {
 			return fin, &writeError{err}
@@ -142,7 +149,7 @@ func (a *answer) write(ctx context.Context, part model.Part) error {
 	case model.Annotation:
 		return a.w.Annotate(ctx, p.Block, p.Annotation)
 	case model.Usage:
-		u := p.Usage
+		u := credible(p.Usage)
 		if u.CostMicros == 0 && a.price != nil {
 			u.CostMicros = a.price.Cost(u)
 		}
@@ -150,6 +157,17 @@ func (a *answer) write(ctx context.Context, part model.Part) error {
 	case model.Finish: // the caller's
 	}
 	return nil
+}
+
+// credible takes the numbers of a provider as far as they can be true: sums over many calls must not overflow, and
+// nobody's bill shrinks.
+func credible(u item.Usage) item.Usage {
+	const most = 1 << 40
+	for _, n := range []*int{&u.InputTokens, &u.OutputTokens, &u.CachedTokens, &u.CacheWriteTokens, &u.ReasoningTokens} {
+		*n = min(max(*n, 0), most)
+	}
+	u.CostMicros = min(max(u.CostMicros, 0), most)
+	return u
 }
 
 func (a *answer) text(ctx context.Context, p model.Text) error {

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world is what surrounds a run: a store that outlives its processes, and an engine that begins, continues and ends it.
 // It may be told to die after some number of records, as a process does.
 type world struct {
-	mem *graph.Memory
+	mem    *graph.Memory
+	thread string
 
 	mu   sync.Mutex
 	left int // records until death; negative: immortal
@@ -33,7 +34,7 @@ type world struct {
 
 var errDead = errors.New("the process died")
 
-func newWorld() *world { return &world{mem: graph.NewMemory(), left: -1} }
+func newWorld() *world { return &world{mem: graph.NewMemory(), thread: "thread", left: -1} }
 
 func (w *world) Record(ctx context.Context, b graph.Batch) error {
 	w.mu.Lock()
@@ -92,7 +93,7 @@ func (w *world) attempt(ctx context.Context, g *graph.Graph, input any) (graph.R
 		}
 	}
 	res, err := g.Run(ctx, graph.Execution{
-		Thread: "thread", Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before},
+		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true,
 		Continue: slices.ContainsFunc(before, func(e event.Envelope) bool { _, ok := e.Event.(event.CheckpointSaved); return ok && e.NS == "" }),
 	})
 	if w.isDead() {

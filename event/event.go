@@ -187,6 +187,29 @@ type TurnStarted struct {
 	Attempt   int    `json:"attempt,omitempty"`  // 1 for the first try
 }
 
+// ContextPrepared says what the model of a turn is shown. The request itself is kept beside the journal, to the byte, under
+// its digest: requests of a conversation repeat each other, and what they have in common is stored once. Read it with
+// tributary events --request, or at /tasks/{id}/requests/{turn}.
+type ContextPrepared struct {
+	Turn string `json:"turn"`
+	// Request is the digest under which the request is kept; empty if requests are not kept.
+	Request string `json:"request,omitempty"`
+	Bytes   int    `json:"bytes,omitempty"` // its length
+	// Messages is how many messages the model is shown.
+	Messages int `json:"messages"`
+	// Omitted are messages of the thread that it is not shown, Injected those that it is shown and that the thread does not
+	// have, or has in another form.
+	Omitted  []Span   `json:"omitted,omitempty"`
+	Injected []Span   `json:"injected,omitempty"`
+	Tools    []string `json:"tools,omitempty"` // the names of those that it is offered
+}
+
+// Span is a stretch of a conversation: messages that follow each other.
+type Span struct {
+	First string `json:"first,omitempty"` // the id of its first message, where it has one
+	Count int    `json:"count"`
+}
+
 // TurnEnded says that the model finished.
 type TurnEnded struct {
 	Turn   string      `json:"turn"`

@@ -16,6 +16,7 @@ type Visitor interface {
 	TaskStarted(TaskStarted) error
 	TaskEnded(TaskEnded) error
 	TurnStarted(TurnStarted) error
+	ContextPrepared(ContextPrepared) error
 	TurnEnded(TurnEnded) error
 	TurnVoided(TurnVoided) error
 	ItemStarted(ItemStarted) error
@@ -45,6 +46,7 @@ func (Warned) Kind() string          { return "warned" }
 func (TaskStarted) Kind() string     { return "task_started" }
 func (TaskEnded) Kind() string       { return "task_ended" }
 func (TurnStarted) Kind() string     { return "turn_started" }
+func (ContextPrepared) Kind() string { return "context_prepared" }
 func (TurnEnded) Kind() string       { return "turn_ended" }
 func (TurnVoided) Kind() string      { return "turn_voided" }
 func (ItemStarted) Kind() string     { return "item_started" }
@@ -73,6 +75,7 @@ func (e Warned) visit(v Visitor) error          { return v.Warned(e) }
 func (e TaskStarted) visit(v Visitor) error     { return v.TaskStarted(e) }
 func (e TaskEnded) visit(v Visitor) error       { return v.TaskEnded(e) }
 func (e TurnStarted) visit(v Visitor) error     { return v.TurnStarted(e) }
+func (e ContextPrepared) visit(v Visitor) error { return v.ContextPrepared(e) }
 func (e TurnEnded) visit(v Visitor) error       { return v.TurnEnded(e) }
 func (e TurnVoided) visit(v Visitor) error      { return v.TurnVoided(e) }
 func (e ItemStarted) visit(v Visitor) error     { return v.ItemStarted(e) }
@@ -103,6 +106,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"task_started":     decode[TaskStarted],
 	"task_ended":       decode[TaskEnded],
 	"turn_started":     decode[TurnStarted],
+	"context_prepared": decode[ContextPrepared],
 	"turn_ended":       decode[TurnEnded],
 	"turn_voided":      decode[TurnVoided],
 	"item_started":     decode[ItemStarted],
@@ -134,6 +138,7 @@ func Kinds() []string {
 		TaskStarted{}.Kind(),
 		TaskEnded{}.Kind(),
 		TurnStarted{}.Kind(),
+		ContextPrepared{}.Kind(),
 		TurnEnded{}.Kind(),
 		TurnVoided{}.Kind(),
 		ItemStarted{}.Kind(),

@@ -101,11 +101,14 @@ func (r *recorder) CheckpointSaved(e event.CheckpointSaved) error {
 func (r *recorder) InterruptRaised(e event.InterruptRaised) error {
 	return r.note("InterruptRaised", e)
 }
-func (r *recorder) Custom(e event.Custom) error             { return r.note("Custom", e) }
-func (r *recorder) Warned(e event.Warned) error             { return r.note("Warned", e) }
-func (r *recorder) TaskStarted(e event.TaskStarted) error   { return r.note("TaskStarted", e) }
-func (r *recorder) TaskEnded(e event.TaskEnded) error       { return r.note("TaskEnded", e) }
-func (r *recorder) TurnStarted(e event.TurnStarted) error   { return r.note("TurnStarted", e) }
+func (r *recorder) Custom(e event.Custom) error           { return r.note("Custom", e) }
+func (r *recorder) Warned(e event.Warned) error           { return r.note("Warned", e) }
+func (r *recorder) TaskStarted(e event.TaskStarted) error { return r.note("TaskStarted", e) }
+func (r *recorder) TaskEnded(e event.TaskEnded) error     { return r.note("TaskEnded", e) }
+func (r *recorder) TurnStarted(e event.TurnStarted) error { return r.note("TurnStarted", e) }
+func (r *recorder) ContextPrepared(e event.ContextPrepared) error {
+	return r.note("ContextPrepared", e)
+}
 func (r *recorder) TurnEnded(e event.TurnEnded) error       { return r.note("TurnEnded", e) }
 func (r *recorder) TurnVoided(e event.TurnVoided) error     { return r.note("TurnVoided", e) }
 func (r *recorder) ItemStarted(e event.ItemStarted) error   { return r.note("ItemStarted", e) }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/piece"
 )
 
 // Memory keeps threads, a journal and long-term memory in the process: a [Checkpointer], [Recorder] and [Store] for
@@ -22,6 +23,12 @@ type Memory struct {
 	spaces map[spaceKey]*space
 	events []event.Envelope
 	items  map[string]StoreItem
+	pieces map[pieceKey][]byte
+}
+
+type pieceKey struct {
+	thread string
+	hash   piece.Hash
 }
 
 type spaceKey struct{ thread, ns string }
@@ -46,7 +53,7 @@ var (
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
-	return &Memory{spaces: map[spaceKey]*space{}, items: map[string]StoreItem{}}
+	return &Memory{spaces: map[spaceKey]*space{}, items: map[string]StoreItem{}, pieces: map[pieceKey][]byte{}}
 }
 
 // Record stores the batch at once, and numbers its events in the order of arrival.
@@ -69,6 +76,10 @@ func (m *Memory) Record(ctx context.Context, b Batch) error {
 			sp := m.space(s.Thread, s.NS)
 			list := slices.DeleteFunc(slices.Clone(sp.kept[s.Checkpoint]), func(o Outcome) bool { return o.Task == s.Outcome.Task })
 			sp.kept[s.Checkpoint] = append(list, s.Outcome)
+		case Shown:
+			for _, p := range s.Pieces {
+				m.pieces[pieceKey{s.Thread, p.Hash}] = p.Data
+			}
 		}
 	}
 	return nil
@@ -178,6 +189,17 @@ func concatLists(parts []json.RawMessage) json.RawMessage {
 		out = append(out, inner...)
 	}
 	return append(out, ']')
+}
+
+// Piece returns a piece of what models were shown.
+func (m *Memory) Piece(_ context.Context, thread string, h piece.Hash) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	data, ok := m.pieces[pieceKey{thread, h}]
+	if !ok {
+		return nil, ErrNoPiece
+	}
+	return data, nil
 }
 
 // Events returns what was recorded so far.

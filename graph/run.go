@@ -64,6 +64,8 @@ type Execution struct {
 	Cache *Cache
 	// NewThread says that the thread was made for this run, so that there is no checkpoint to look for.
 	NewThread bool
+	// Requests says that what models are shown is put on record; see [event.ContextPrepared].
+	Requests bool
 	// OmitValues leaves Result.Values empty: whoever has a store can read them there.
 	OmitValues bool
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/turn"
 )
 
@@ -181,6 +182,18 @@ func (s *Scope) Emit(ctx context.Context, events ...event.Event) error {
 // Promise writes events and returns when they, and all before them, are on disk.
 func (s *Scope) Promise(ctx context.Context, events ...event.Event) error {
 	return s.record(ctx, events, true)
+}
+
+// Records reports that what models are shown is put on record.
+func (s *Scope) Records() bool { return s.engine.x.Recorder != nil && s.engine.x.Requests }
+
+// Show writes an event together with the pieces of a request that it speaks of.
+func (s *Scope) Show(ctx context.Context, e event.ContextPrepared, pieces []piece.Piece) error {
+	b := Batch{Events: []event.Envelope{s.engine.envelope(s.task.Node, s.step, e)}}
+	if len(pieces) > 0 && s.engine.storing() {
+		b.Save = []Save{Shown{Thread: s.engine.x.Thread, Pieces: pieces}}
+	}
+	return s.engine.x.record(ctx, b)
 }
 
 // Custom writes an event of the node's own making.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -18,6 +19,9 @@ import (
 
 // ErrNoCheckpoint is returned by Load for a thread or namespace that has none, or for an unknown id.
 var ErrNoCheckpoint = errors.New("no such checkpoint")
+
+// ErrNoPiece is returned for a piece of a request that is not kept.
+var ErrNoPiece = errors.New("the request is not kept: requests are not recorded, or its thread is gone")
 
 // Checkpointer reads saved states. Values of a checkpoint never change once saved.
 type Checkpointer interface {
@@ -55,7 +59,7 @@ type Batch struct {
 	Promise bool
 }
 
-// Save is something to store together with events: a [Commit] or a [Kept].
+// Save is something to store together with events: a [Commit], a [Kept] or a [Shown].
 type Save interface{ save() }
 
 // Commit stores a checkpoint. Its cost is proportional to what changed, not to the size of the state.
@@ -77,8 +81,15 @@ type Kept struct {
 	Outcome    Outcome
 }
 
+// Shown stores what a model was shown, in pieces that are kept once for a thread. It need not survive the loss of power.
+type Shown struct {
+	Thread string
+	Pieces []piece.Piece
+}
+
 func (Commit) save() {}
 func (Kept) save()   {}
+func (Shown) save()  {}
 
 // Checkpoint is the state of a graph after a step, without the values. Checkpoints of a namespace form a tree.
 type Checkpoint struct {

@@ -9,7 +9,7 @@ import (
 // ByTags writes a message with encoding/json, as its wire form is tagged: what AppendJSON must equal.
 func ByTags(m Message) ([]byte, error) {
 	w := wire{
-		ID: m.ID, Name: m.Name, CallID: m.CallID, Artifact: m.Artifact, Reasoning: m.Reasoning, Blocks: m.Blocks,
+		ID: m.ID, Name: m.Name, CallID: m.CallID, Artifact: m.Artifact, Reasoning: m.Reasoning, Order: rawOrder(m), Blocks: m.Blocks,
 		Type: langchainType(m.Role),
 	}
 	var err error
@@ -146,4 +146,11 @@ func usageToWire(u Usage) *wireUsage {
 		w.Out = &wireOutDetails{u.ReasoningTokens}
 	}
 	return w
+}
+
+func rawOrder(m Message) json.RawMessage {
+	if m.Order == "" {
+		return nil
+	}
+	return json.RawMessage(`"` + string(m.Order) + `"`)
 }

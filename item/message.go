@@ -39,6 +39,7 @@ type Message struct {
 	// Of an assistant.
 	Reasoning []Reasoning
 	ToolCalls []ToolCall
+	Order     Order // of Reasoning, Content and ToolCalls among each other, where it is not this one
 	Usage     *Usage
 	Finish    Finish
 	Model     string

@@ -30,6 +30,7 @@ func (m Message) AppendJSON(dst []byte) ([]byte, error) {
 		o.Member("usage_metadata", m.Usage.appendWire)
 	}
 	optList(&o, "reasoning", m.Reasoning, Reasoning.append)
+	o.OptString("order", string(m.Order.Usual()))
 	optList(&o, "blocks", m.Blocks, Block.AppendJSON)
 	o.Member("additional_kwargs", m.appendKwargs)
 	o.Member("response_metadata", m.appendMetadata)

@@ -23,6 +23,7 @@ type wire struct {
 	Artifact  json.RawMessage   `json:"artifact,omitempty"`
 	Usage     *wireUsage        `json:"usage_metadata,omitempty"`
 	Reasoning []Reasoning       `json:"reasoning,omitempty"`
+	Order     json.RawMessage   `json:"order,omitempty"`
 	Blocks    []Block           `json:"blocks,omitempty"`
 	Kwargs    json.RawMessage   `json:"additional_kwargs"`
 	Metadata  json.RawMessage   `json:"response_metadata"`
@@ -155,6 +156,8 @@ func (w *wire) take(key string, value []byte) (ok bool) {
 		w.Kwargs = value
 	case "response_metadata":
 		w.Metadata = value
+	case "order":
+		w.Order = value
 	case "id":
 		w.ID, ok = jsonline.Text(value)
 		return ok
@@ -239,6 +242,9 @@ func (m *Message) fromWire(w wire) error {
 	if w.Usage != nil {
 		u := w.Usage.usage()
 		m.Usage = &u
+	}
+	if role == Assistant {
+		m.Order = readOrder(w.Order)
 	}
 	return m.takeKnown(w)
 }

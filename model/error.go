@@ -21,6 +21,7 @@ const (
 	Network    Class = "model_network"     // no connection, or a connection that broke
 	Timeout    Class = "model_timeout"     // no first part, or no next part, in time
 	Broken     Class = "model_broken"      // the answer is garbage, or ends without its end
+	TooMuch    Class = "model_too_much"    // the answer passed one of the [Limits]
 )
 
 // Retryable reports whether the same request may succeed later.
@@ -28,7 +29,7 @@ func (c Class) Retryable() bool {
 	switch c {
 	case RateLimit, Overloaded, Server, Network, Timeout, Broken:
 		return true
-	case Auth, Quota, BadRequest, NotFound, TooLarge, Refused:
+	case Auth, Quota, BadRequest, NotFound, TooLarge, Refused, TooMuch:
 		return false
 	}
 	return false

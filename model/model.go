@@ -63,6 +63,10 @@ type Request struct {
 	User string
 	// Extra is merged into the provider's request object, for what this struct has no word for.
 	Extra map[string]json.RawMessage
+	// Sent, where set, is called with the body of the request just before it goes to the provider, so that what a model was
+	// shown can be kept to the byte. It has no secrets in it: keys travel in headers. A model that sends nothing
+	// anywhere need not call it.
+	Sent func(body []byte) `json:"-"`
 }
 
 // Thinking asks for reasoning before the answer.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	jsonrepair "github.com/RealAlexandreAI/json-repair"
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/kaptinlin/jsonrepair"
 )
 
 // arguments checks what a model wrote against a tool's schema.
@@ -65,13 +65,21 @@ func (a *arguments) check(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
+// maxRepair bounds what is repaired: the repairer's work may grow with the square of its input, and its stack with how
+// deep the input is nested.
+const maxRepair = 64 << 10
+
 func (a *arguments) repair(raw json.RawMessage, syntax error) (json.RawMessage, error) {
 	asWritten := fmt.Errorf("the arguments are not valid JSON (%w); write them again as one JSON object", syntax)
+	if len(raw) > maxRepair {
+		return nil, asWritten
+	}
+	written, cut := object(string(raw))
 	// A string that was never closed has lost its end: half a file or half a command must not be taken for the whole.
-	if cutInString(raw, syntax) {
+	if cut {
 		return nil, errors.New("the arguments end in the middle of a string, so part of them is missing; write them again, shorter if they were cut off for their length")
 	}
-	fixed, err := jsonrepair.RepairJSON(string(raw))
+	fixed, err := jsonrepair.Repair(written)
 	if err != nil {
 		return nil, asWritten
 	}
@@ -82,20 +90,46 @@ func (a *arguments) repair(raw json.RawMessage, syntax error) (json.RawMessage, 
 	return json.RawMessage(fixed), nil
 }
 
-// cutInString reports that the text is the beginning of JSON and stops inside a string.
-func cutInString(raw []byte, err error) bool {
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) || !strings.Contains(syntax.Error(), "unexpected end") {
-		return false
+// object cuts the one object out of what a model wrote around it: a sentence, a fence. An object without its end reaches
+// to the end of the text; cut says that this is inside a string. What is a list, and what holds more than one object,
+// is left alone, because to take one of several would be to drop the others.
+func object(text string) (written string, cut bool) {
+	start := strings.IndexByte(text, '{')
+	if start < 0 || strings.HasPrefix(strings.TrimSpace(text), "[") {
+		return text, false
 	}
-	inString := false
-	for i := 0; i < len(raw); i++ {
+	end, cut := closing(text[start:])
+	if rest := text[start+end:]; strings.Contains(rest, "{") {
+		return text, false
+	}
+	return text[start : start+end], cut
+}
+
+// closing finds where the object that text begins with ends. Strings are in double or, as in Python, in single quotes;
+// a single quote opens one only where a value or a name may stand, since elsewhere it is an apostrophe.
+func closing(text string) (end int, inString bool) {
+	depth, quote, before := 0, byte(0), byte(0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
 		switch {
-		case raw[i] == '"':
-			inString = !inString
-		case raw[i] == '\\' && inString:
+		case quote != 0 && c == '\\':
 			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"', c == '\'' && strings.IndexByte("{[,:(", before) >= 0:
+			quote = c
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1, false
+			}
+		}
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			before = c
 		}
 	}
-	return inString
+	return len(text), quote != 0
 }

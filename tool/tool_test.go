@@ -69,6 +69,10 @@ func TestArgumentsReachTheFunctionOnlyIfTheyFit(t *testing.T) {
 		"comma":           {`{"city":"Paris",}`, `{"city":"Paris"}`},
 		"single quotes":   {`{'city': 'Paris'}`, `{"city":"Paris"}`},
 		"unclosed object": {`{"city":"Paris","at":{"hour":3}`, `{"city":"Paris","at":{"hour":3}}`},
+		"prose around":    {`Sure, here it is: {"city":"Paris",} Tell me if I can help.`, `{"city":"Paris"}`},
+		"prose, unclosed": {`Call: {"at":{"hour":3}, "city":"Paris"`, `{"city":"Paris","at":{"hour":3}}`},
+		"fence and prose": {"Here:\n```json\n{'city': 'l\\'Aquila'}\n```\nDone.", `{"city":"l'Aquila"}`},
+		"Python":          {`{'city': 'Paris', 'units': None}`, `{"city":"Paris"}`},
 		"encoded twice":   {`"{\"city\":\"Paris\"}"`, `{"city":"Paris"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,19 +92,25 @@ func TestRefusalsNameTheField(t *testing.T) {
 		args string
 		want []string
 	}{
-		"missing":        {`{}`, []string{"city is missing (name of the city)"}},
-		"nothing":        {``, []string{"city is missing"}},
-		"wrong type":     {`{"city":"Paris","days":"two"}`, []string{`days must be integer, not "two"`}},
-		"fraction":       {`{"city":"Paris","days":1.5}`, []string{"days must be integer, not 1.5"}},
-		"unknown field":  {`{"city":"Paris","day":2}`, []string{"day is not a field", "at, city, days, units"}},
-		"element":        {`{"city":"Paris","units":["C",7]}`, []string{"units[1] must be string, not 7"}},
-		"nested":         {`{"city":"Paris","at":{"hour":"3"}}`, []string{`at.hour must be integer, not "3"`}},
-		"several":        {`{"days":"x","at":{}}`, []string{"city is missing", "days must be integer", "at.hour is missing"}},
-		"not an object":  {`[1]`, []string{"the whole must be object, not [1]"}},
-		"cut in string":  {`{"city":"Par`, []string{"end in the middle of a string"}},
-		"cut escape":     {`{"city":"Par\"`, []string{"end in the middle of a string"}},
-		"prose":          {`please look up Paris`, []string{"not valid JSON"}},
-		"repair misfits": {`{'town': 'Paris'}`, []string{"not valid JSON"}},
+		"missing":         {`{}`, []string{"city is missing (name of the city)"}},
+		"nothing":         {``, []string{"city is missing"}},
+		"wrong type":      {`{"city":"Paris","days":"two"}`, []string{`days must be integer, not "two"`}},
+		"fraction":        {`{"city":"Paris","days":1.5}`, []string{"days must be integer, not 1.5"}},
+		"unknown field":   {`{"city":"Paris","day":2}`, []string{"day is not a field", "at, city, days, units"}},
+		"element":         {`{"city":"Paris","units":["C",7]}`, []string{"units[1] must be string, not 7"}},
+		"nested":          {`{"city":"Paris","at":{"hour":"3"}}`, []string{`at.hour must be integer, not "3"`}},
+		"several":         {`{"days":"x","at":{}}`, []string{"city is missing", "days must be integer", "at.hour is missing"}},
+		"not an object":   {`[1]`, []string{"the whole must be object, not [1]"}},
+		"cut in string":   {`{"city":"Par`, []string{"end in the middle of a string"}},
+		"cut escape":      {`{"city":"Par\"`, []string{"end in the middle of a string"}},
+		"prose":           {`please look up Paris`, []string{"not valid JSON"}},
+		"cut after prose": {`Sure: {"city":"Par`, []string{"end in the middle of a string"}},
+		"cut in quotes":   {`{'city': 'Par`, []string{"end in the middle of a string"}},
+		"two objects":     {`{"city":"Paris"} {"city":"Rome"}`, []string{"not valid JSON"}},
+		"a list of one":   {`[{"city":"Paris"},]`, []string{"not valid JSON"}},
+		"far too long":    {`{"city":"` + strings.Repeat("x", 1<<20) + `",}`, []string{"not valid JSON"}},
+		"deep":            {strings.Repeat(`{"at":[`, 1<<20), []string{"not valid JSON"}},
+		"repair misfits":  {`{'town': 'Paris'}`, []string{"not valid JSON"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := invoke(t, weather(), tc.args)

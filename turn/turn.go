@@ -38,6 +38,7 @@ type Writer struct {
 	byKey   map[key]*openItem
 	last    *openItem // the one that the piece before went to: nearly always the right one
 	calls   int
+	order   []byte // of the message's parts, as item.Order spells it
 	usage   item.Usage
 	message item.Message
 }
@@ -217,6 +218,13 @@ func (w *Writer) item(ctx context.Context, k key, start event.ItemStarted) (*ope
 	w.open = append(w.open, it)
 	w.byKey[k] = it
 	w.last = it
+	switch k.typ {
+	case item.TypeReasoning:
+		w.order = append(w.order, item.OrderReasoning...)
+	case item.TypeToolCall:
+		w.order = append(w.order, item.OrderCall...)
+	case item.TypeMessage, item.TypeToolResult: // each of its blocks has a place
+	}
 	start.Item, start.Turn, start.Type = it.id, w.id, k.typ
 	return it, w.out.Emit(ctx, start)
 }
@@ -243,12 +251,16 @@ func (w *Writer) block(ctx context.Context, it *openItem, number int, typ item.B
 	b := &openBlock{number: number, value: item.Block{Type: typ}}
 	it.blocks = append(it.blocks, b)
 	at := len(it.blocks) - 1
+	if it.key.typ == item.TypeMessage {
+		w.order = append(w.order, item.OrderBlock...)
+	}
 	return b, at, w.out.Emit(ctx, event.BlockStarted{Item: it.id, Block: at, Type: typ})
 }
 
 // End closes the turn and returns its message.
 func (w *Writer) End(ctx context.Context, finish item.Finish, model string) (item.Message, error) {
 	var closing []event.Event
+	w.message.Order = item.Order(w.order).Usual()
 	for _, it := range w.open {
 		closing = w.close(closing, it)
 	}
@@ -293,7 +305,8 @@ func (w *Writer) close(out []event.Event, it *openItem) []event.Event {
 		w.message.ToolCalls = append(w.message.ToolCalls, it.call)
 	case item.TypeMessage, item.TypeToolResult:
 		w.message.Content = blocks
-		whole = item.Message{ID: it.id, Role: item.Assistant, Content: blocks}
+		// The order is that of the whole turn: its other items have their own places in the log, its blocks have not.
+		whole = item.Message{ID: it.id, Role: item.Assistant, Content: blocks, Order: w.message.Order}
 	}
 	return append(out, event.ItemEnded{Item: whole, Status: item.Completed})
 }

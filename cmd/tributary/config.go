@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/registry"
 )
 
@@ -37,6 +38,10 @@ type Config struct {
 	System string `yaml:"system"`
 	// MaxRuns is how many runs execute at once.
 	MaxRuns int `yaml:"max_runs"`
+	// MaxSteps is how often the built-in agent calls its model to answer one message; 0 for its default.
+	MaxSteps int `yaml:"max_steps"`
+	// OmitRequests says that what models are shown is not kept.
+	OmitRequests bool `yaml:"omit_requests"`
 	// RunTimeout ends runs that take longer; "0s" for never.
 	RunTimeout time.Duration `yaml:"run_timeout"`
 	// Drain is how long a shutdown waits for runs before it hands them over to the next start.
@@ -46,6 +51,8 @@ type Config struct {
 	// Retry is what is done about models that fail; docs/models.md has the defaults. Its time-outs are those of every
 	// model that has none of its own.
 	Retry tributary.Retry `yaml:"retry"`
+	// Answers bounds what one answer of a model may hold; docs/models.md has the defaults. -1 is no limit.
+	Answers model.Limits `yaml:"answers"`
 }
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
@@ -75,7 +82,7 @@ func loadConfig(path, data string) (Config, error) {
 	if c.Durability != "process" && c.Durability != "disk" {
 		return c, fmt.Errorf("configuration: durability must be process or disk, not %q", c.Durability)
 	}
-	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
+	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "max_steps": int64(c.MaxSteps), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
 		if n < 0 {
 			return c, fmt.Errorf("configuration: %s must not be negative", name)
 		}
@@ -186,13 +193,14 @@ func dataHome() (string, error) {
 func (c Config) options() tributary.Options {
 	return tributary.Options{
 		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, Timeout: c.RunTimeout,
-		Retry: c.net(),
+		MaxSteps: c.MaxSteps, OmitRequests: c.OmitRequests,
+		Retry: c.net(), Answers: c.Answers,
 	}
 }
 
 // models are those of the file, or those that the environment has keys for.
 func (c Config) models() (*registry.Registry, error) {
-	return registry.New(registry.Options{Models: c.Models, FirstTimeout: c.Retry.FirstTimeout, IdleTimeout: c.Retry.IdleTimeout})
+	return registry.New(registry.Options{Models: c.Models, FirstTimeout: c.Retry.FirstTimeout, IdleTimeout: c.Retry.IdleTimeout, Limits: c.Answers})
 }
 
 // net is the retry policy of the runtime. Models see every byte that comes and have the limits of the file; the runtime's

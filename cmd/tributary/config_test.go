@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/model"
 )
 
 func configured(t *testing.T, text string) (Config, error) {
@@ -43,6 +44,15 @@ func TestTheRetryPolicyIsReadFromTheFile(t *testing.T) {
 	want.FirstTimeout = 0
 	if got := c.options().Retry; got != want {
 		t.Errorf("the runtime has %+v", got)
+	}
+}
+
+func TestTheLimitsOfAnswersAreReadFromTheFile(t *testing.T) {
+	c, err := configured(t, `answers: {text_bytes: 1, argument_bytes: 2, calls: 3, blocks: 4, data_bytes: 5, wire_bytes: 6, event_bytes: -1}
+`)
+	want := model.Limits{TextBytes: 1, ArgumentBytes: 2, Calls: 3, Blocks: 4, DataBytes: 5, WireBytes: 6, EventBytes: -1}
+	if err != nil || c.Answers != want || c.options().Answers != want {
+		t.Errorf("got %+v, %v; the runtime has %+v", c.Answers, err, c.options().Answers)
 	}
 }
 

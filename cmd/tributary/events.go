@@ -20,6 +20,8 @@ type eventsCmd struct {
 	Follow bool   `help:"Wait for more until the run has ended." short:"f"`
 	JSON   bool   `help:"Print each event as a line of JSON." name:"json"`
 	After  uint64 `help:"Begin after this event." placeholder:"SEQ"`
+
+	Request string `help:"Print what the model of a turn was shown, to the byte, and nothing else; the id of a turn is in its turn_started, and last is the last one." placeholder:"TURN"`
 }
 
 // Run prints a journal. It only reads, and may look on while a server works on the same folder.
@@ -39,6 +41,9 @@ func (c eventsCmd) Run(e *env) error {
 	}
 	j := journal.Open(db, journal.Options{Poll: 200 * time.Millisecond})
 	defer j.Close()
+	if c.Request != "" {
+		return c.printRequest(e, j, db)
+	}
 	events := j.Read(e.ctx, c.Run_, c.After)
 	if c.Follow {
 		events = j.Follow(e.ctx, c.Run_, journal.Position{Seq: c.After})
@@ -59,6 +64,19 @@ func (c eventsCmd) Run(e *env) error {
 		n++
 	}
 	return nil
+}
+
+func (c eventsCmd) printRequest(e *env, j *journal.Journal, db *sqlite.DB) error {
+	turn := c.Request
+	if turn == "last" {
+		turn = ""
+	}
+	shown, err := run.ReadShown(e.ctx, j, db, c.Run_, turn)
+	if err != nil {
+		return err
+	}
+	_, err = e.stdout.Write(shown.Body)
+	return err
 }
 
 var errNoRuns = errors.New("there are no runs yet; ask something with tributary chat, or give another folder with --data")

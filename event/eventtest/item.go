@@ -1,6 +1,8 @@
 package eventtest
 
 import (
+	"strings"
+
 	"pgregory.net/rapid"
 
 	"github.com/tributary-ai/tributary/item"
@@ -44,6 +46,7 @@ func Message(t *rapid.T) item.Message {
 	if m.Role == item.Assistant {
 		m.Reasoning = list(t, "reasoning", reasoning)
 		m.ToolCalls = list(t, "calls", call)
+		m.Order = order(t, m)
 		m.Finish, m.Model = finish(t), text(t, "model")
 		if rapid.Bool().Draw(t, "has usage") {
 			u := Usage(t)
@@ -55,6 +58,13 @@ func Message(t *rapid.T) item.Message {
 		m.Blocks, m.Artifact = list(t, "blocks", Block), maybe(t, "artifact", JSON)
 	}
 	return m
+}
+
+// order draws one of the orders that a message's parts may have.
+func order(t *rapid.T, m item.Message) item.Order {
+	letters := strings.Split(strings.Repeat(item.OrderReasoning, len(m.Reasoning))+strings.Repeat(item.OrderBlock, len(m.Content))+
+		strings.Repeat(item.OrderCall, len(m.ToolCalls)), "")
+	return item.Order(strings.Join(rapid.Permutation(letters).Draw(t, "order"), "")).Usual()
 }
 
 // keys draws an object that is not empty, or nothing.

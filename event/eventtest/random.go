@@ -94,6 +94,13 @@ var generators = map[string]func(*rapid.T) event.Event{
 			Model: text(t, "model"), Replaces: id(t, "replaces"), Attempt: count(t, "attempt"),
 		}
 	},
+	"context_prepared": func(t *rapid.T) event.Event {
+		span := func(t *rapid.T) event.Span { return event.Span{First: id(t, "first"), Count: count(t, "count")} }
+		return event.ContextPrepared{
+			Turn: id(t, "turn"), Request: id(t, "request"), Bytes: count(t, "bytes"), Messages: count(t, "messages"),
+			Omitted: list(t, "omitted", span), Injected: list(t, "injected", span), Tools: list(t, "tools", func(t *rapid.T) string { return text(t, "tool") }),
+		}
+	},
 	"turn_ended": func(t *rapid.T) event.Event {
 		return event.TurnEnded{
 			Turn: id(t, "turn"), Finish: finish(t), Usage: Usage(t), Model: text(t, "model"),

@@ -46,6 +46,10 @@ var samples = []event.Envelope{
 	{Node: "agent", Step: 1, Event: event.TurnStarted{
 		Turn: "msg_02", Execution: "exec_a4", Agent: "lead", Provider: "openai", Model: "gpt-5", Replaces: "msg_01", Attempt: 2,
 	}},
+	{Node: "agent", Step: 1, Event: event.ContextPrepared{
+		Turn: "msg_02", Request: "9f2c4e0b7d1a8c3356e0f1a2b4c5d6e7", Bytes: 48_213, Messages: 12,
+		Omitted: []event.Span{{First: "in_17", Count: 40}}, Injected: []event.Span{{First: "summary_3", Count: 1}}, Tools: []string{"search", "read_file"},
+	}},
 	{Node: "agent", Step: 1, Event: event.TurnEnded{
 		Turn: "msg_02", Finish: item.FinishToolCalls, Usage: usage, Model: "gpt-5-2025-08-07", FirstMicros: 310_000, TotalMicros: 1_240_000,
 	}},

@@ -6,7 +6,7 @@ var (
 	public = []string{".", "agent", "agent/...", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/bus/...", "internal/cite", "internal/door", "internal/journal", "internal/run",
+		"internal/bus/...", "internal/cite", "internal/door", "internal/journal", "internal/piece", "internal/run",
 		"internal/storage/...", "internal/transcript",
 	})
 	outside = []string{"internal/server/...", "internal/wire/..."}
@@ -21,11 +21,12 @@ var (
 // Rules is the import table, from the ground floor up. The first row that matches a package counts.
 var Rules = []Rule{
 	{"internal/jsonline", nil, nil, "how JSON is spelled, whatever it says"},
+	{"internal/piece", nil, nil, "bytes, whatever they mean"},
 	{"item", []string{"internal/jsonline"}, nil, "the nouns are the ground floor; everything stands on them"},
 	{"event", []string{"internal/jsonline", "item"}, nil, "events are plain values about items, readable by every other package"},
 	{"event/eventtest", nouns, nil, "it makes events for tests and must be usable by the tests of any package"},
 	{"turn", nouns, []string{"net/http"}, "it writes a model call down as lawful events, whichever model it was"},
-	{"graph", join(nouns, []string{"turn"}), []string{"net/http"}, "the runtime knows fields and nodes; what nodes call is not its business"},
+	{"graph", join(nouns, []string{"internal/piece", "turn"}), []string{"net/http"}, "the runtime knows fields and nodes; what nodes call is not its business"},
 
 	{"model", []string{"item"}, nil, "a model answers a conversation and knows nothing of runs or events"},
 	{"model/internal/...", []string{"item", "model", "model/internal/..."}, nil, "what the providers share"},
@@ -40,14 +41,14 @@ var Rules = []Rule{
 	{"internal/cite", []string{"item"}, nil, "citations are found in text, wherever the text comes from"},
 	{"internal/journal", nouns, []string{"net/http"}, "the log keeps events and asks its store for nothing else"},
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
-	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/transcript"}), []string{"net/http"},
+	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
-	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/transcript", "model", "tool", "turn"}), nil,
+	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 
-	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/run"}), nil,
+	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/piece", "internal/run"}), nil,
 		"one suite for every backend, written against the interfaces that they implement"},
-	{"internal/storage/...", join(nouns, []string{"graph", "internal/journal", "internal/run", "internal/storage/..."}), nil,
+	{"internal/storage/...", join(nouns, []string{"graph", "internal/piece", "internal/journal", "internal/run", "internal/storage/..."}), nil,
 		"a backend implements the interfaces of those above and decides nothing"},
 
 	{"internal/wire/sse", nil, nil, "bytes of a stream, whatever they mean"},
@@ -90,6 +91,7 @@ var Rules = []Rule{
 	{"internal/story", join(engine, outside, support), nil, "it tells whole runs, and how each dialect shows them"},
 	{"internal/bench/...", join(engine, outside, support, []string{"internal/bench/..."}), nil, "it measures any part"},
 	{"internal/eventdoc", join(nouns, support), nil, "it writes the page about events"},
+	{"internal/licences", nil, nil, "it reads other people's licences"},
 	{"internal/archtest", nil, nil, "it reads imports and has none"},
 }
 
@@ -104,7 +106,7 @@ var Vendors = []Vendor{
 	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},
 	{"github.com/anthropics/anthropic-sdk-go", []string{"model/anthropic"}, "a provider's SDK is known to its own package only"},
 	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
-	{"github.com/RealAlexandreAI/json-repair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
+	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},

@@ -51,6 +51,9 @@ type Batch struct {
 	Events  []event.Envelope
 	Saves   []any
 	Promise bool
+	// Loose says that Saves are as tokens are: they survive the death of the process, and the loss of power only where
+	// everything does.
+	Loose bool
 }
 
 // Append queues a batch, and waits for it if it is a promise. It fills Seq, Epoch, Run, Thread, and At where it
@@ -184,7 +187,7 @@ func (q *queue) add(l *Log, b Batch) error {
 	}
 	l.seq += uint64(len(b.Events))
 	q.saves = append(q.saves, b.Saves...)
-	q.disk = q.disk || b.Promise || len(b.Saves) > 0
+	q.disk = q.disk || b.Promise || len(b.Saves) > 0 && !b.Loose
 	return nil
 }
 

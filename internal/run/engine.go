@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,10 @@ type Options struct {
 	Build func(ctx context.Context, r Run) (*graph.Graph, error)
 	// Memory is the long-term memory of an identity; nil for none.
 	Memory func(who Identity) graph.Store
+	// Folder opens the folder of a thread; nil for none.
+	Folder func(who Identity, thread string) (*os.Root, error)
+	// Requests says that what models are shown is put on record.
+	Requests bool
 	// Ended is called after a run has ended and can no longer be delayed by it; nil for nothing.
 	Ended func(r Run)
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -217,7 +218,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
-		Log: x.e.opt.Log, Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread,
+		Log: x.e.opt.Log, Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Requests: x.e.opt.Requests,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err
@@ -227,6 +228,9 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		if err := json.Unmarshal(req.Command, exec.Orders); err != nil {
 			return graph.Result{}, err
 		}
+	}
+	if open := x.e.opt.Folder; open != nil {
+		exec.Folder = func() (*os.Root, error) { return open(Identity{x.r.Owner}, x.r.Thread) }
 	}
 	if x.e.opt.Memory != nil {
 		exec.Store = x.e.opt.Memory(Identity{x.r.Owner})

@@ -164,6 +164,7 @@ func (*ledger) NodeStarted(event.NodeStarted) error         { return nil }
 func (*ledger) NodeEnded(event.NodeEnded) error             { return nil }
 func (*ledger) InterruptRaised(event.InterruptRaised) error { return nil }
 func (*ledger) Custom(event.Custom) error                   { return nil }
+func (*ledger) ContextPrepared(event.ContextPrepared) error { return nil }
 func (*ledger) Warned(event.Warned) error                   { return nil }
 func (*ledger) BlockStarted(event.BlockStarted) error       { return nil }
 func (*ledger) TextDelta(event.TextDelta) error             { return nil }

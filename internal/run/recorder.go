@@ -24,10 +24,13 @@ var _ graph.Recorder = (*recorder)(nil)
 // Record appends a batch.
 func (r *recorder) Record(ctx context.Context, b graph.Batch) error {
 	saves := make([]any, len(b.Save))
+	loose := true
 	for i, s := range b.Save {
 		saves[i] = s
+		_, shown := s.(graph.Shown)
+		loose = loose && shown
 	}
-	return r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Promise: b.Promise})
+	return r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Loose: loose, Promise: b.Promise})
 }
 
 func (r *recorder) append(ctx context.Context, b journal.Batch) error {

@@ -15,6 +15,7 @@ import (
 // journal.Store and graph.Checkpointer, so that one transaction can hold all three.
 type Store interface {
 	Threads
+	Pieces
 	Runs
 	Queue
 	Assistants

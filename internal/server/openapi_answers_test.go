@@ -109,7 +109,7 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	call("DELETE /store/items", "", `{"namespace":["a"],"key":"k"}`)
 
 	call("POST /tasks", "", `{"input":"hi"}`)
-	call("POST /tasks", "", `{"input":"hi","assistant":"manager"}`)
+	manager := call("POST /tasks", "", `{"input":"hi","assistant":"manager"}`)["task_id"].(string)
 	asked := call("POST /tasks", "", `{"input":"hi","assistant":"ask"}`)
 	id, question := asked["task_id"].(string), asked["interrupts"].([]any)[0].(map[string]any)["id"].(string)
 	ids = strings.NewReplacer("{id}", id)
@@ -118,6 +118,9 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	call("GET /tasks", "", "")
 	call("GET /tasks/{id}", "", "")
 	call("GET /tasks/{id}/model-view", "", "")
+	ids = strings.NewReplacer("{id}", manager, "{turn}", "last")
+	call("GET /tasks/{id}/requests/{turn}", "", "")
+	ids = first
 	slow := w.must(200, "POST", "/runs", `{"assistant_id":"agent","input":{"messages":"hi"},"after_seconds":3600}`).object(t)["run_id"].(string)
 	ids = strings.NewReplacer("{id}", slow)
 	call("POST /tasks/{id}/cancel", "", `{}`)

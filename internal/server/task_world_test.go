@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
@@ -78,7 +79,7 @@ func openTasks(t testing.TB, dir string, graphs taskGraphs, change ...func(*serv
 	}
 	w.j = journal.Open(w.db, journal.Options{Poll: 20 * time.Millisecond})
 	w.e, err = run.Open(ctx, run.Options{
-		Store: w.db, Journal: w.j, Checkpoints: w.db, Node: w.db.Node(), Poll: 20 * time.Millisecond,
+		Store: w.db, Journal: w.j, Checkpoints: w.db, Node: w.db.Node(), Poll: 20 * time.Millisecond, Requests: true,
 		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
 			return graphs.Graph(ctx, r.Request.Graph, r.Request)
 		},
@@ -373,6 +374,11 @@ func manager() *graph.Graph {
 	return one("manager", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 		w, err := turn.Start(ctx, s, event.TurnStarted{Turn: "turn_" + s.Execution(), Agent: "manager", Model: "m"})
 		if err != nil {
+			return graph.Command{}, err
+		}
+		body := piece.Split([]byte(`{"model":"m"}`))
+		shown := event.ContextPrepared{Turn: w.ID(), Request: body[0].Hash.String(), Bytes: 13, Messages: 1, Tools: []string{"helper"}}
+		if err := s.Show(ctx, shown, body); err != nil {
 			return graph.Command{}, err
 		}
 		calls := []string{"call_a", "call_b"}

@@ -64,6 +64,8 @@ type turn struct {
 	state   turnState
 	since   int
 	entries []*entry
+	// prepared says that what the model is shown was told.
+	prepared bool
 }
 
 type turnState int

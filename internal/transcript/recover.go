@@ -74,6 +74,7 @@ func (f *Fold) Messages(task string) []item.Message {
 	}
 	var out []item.Message
 	at := map[*turn]int{}
+	said := map[*turn]bool{} // turns whose order the message item tells
 	for _, e := range t.entries {
 		if e.void || e.head.Value == nil || (e.turn != nil && e.turn.state != turnEnded) {
 			continue
@@ -98,12 +99,27 @@ func (f *Fold) Messages(task string) []item.Message {
 		switch v := e.head.Value.(type) {
 		case item.Reasoning:
 			m.Reasoning = append(m.Reasoning, v)
+			if !said[e.turn] {
+				m.Order += item.OrderReasoning
+			}
 		case item.ToolCall:
 			m.ToolCalls = append(m.ToolCalls, v)
+			if !said[e.turn] {
+				m.Order += item.OrderCall
+			}
 		case item.Message:
 			m.Content = append(m.Content, v.Content...)
 			m.Name = v.Name
+			switch {
+			case v.Order != "":
+				m.Order, said[e.turn] = v.Order, true
+			case !said[e.turn]:
+				m.Order += item.Order(strings.Repeat(item.OrderBlock, len(v.Content)))
+			}
 		}
+	}
+	for i := range out {
+		out[i].Order = out[i].Order.Usual()
 	}
 	return out
 }

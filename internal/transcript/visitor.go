@@ -192,6 +192,19 @@ func (v *visitor) TurnStarted(e event.TurnStarted) error {
 	return nil
 }
 
+func (v *visitor) ContextPrepared(e event.ContextPrepared) error {
+	f := v.fold()
+	tu := f.openTurn(e.Turn)
+	if tu == nil {
+		return nil
+	}
+	if tu.prepared || len(tu.entries) > 0 {
+		f.broke(Order, "turn %q is told what it is shown once, before it answers", e.Turn)
+	}
+	tu.prepared = true
+	return nil
+}
+
 // openTurn is the turn that ends or is voided, or nil.
 func (f *Fold) openTurn(id string) *turn {
 	t := f.turns[id]

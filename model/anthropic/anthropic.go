@@ -18,6 +18,7 @@ import (
 
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
 // Key is a secret that prints as ***.
@@ -35,12 +36,15 @@ type Options struct {
 	// Provider is the name in errors, events and reasoning items; empty for "anthropic". Servers that offer
 	// the same wire sign their own reasoning and should have their own name.
 	Provider   string
-	HTTPClient *http.Client // nil for the default; it should have no time-out of its own
+	HTTPClient *http.Client // nil for the default; it should have no time-out of its own. It is led to no other host
 	Headers    map[string]string
 
 	// FirstTimeout bounds the wait for the first event, IdleTimeout that between two readings of the
 	// connection. Zero means two minutes and one minute; negative, no limit.
 	FirstTimeout, IdleTimeout time.Duration
+
+	// Limits bound an answer's bytes; what is in it is bounded by who reads it.
+	Limits model.Limits
 
 	// MaxTokens is asked for when a request does not say; the API has no default. Zero: what the model allows,
 	// as far as its name tells.
@@ -124,9 +128,7 @@ func New(o Options) (*Model, error) {
 		u.RawQuery = ""
 		req = append(req, option.WithBaseURL(strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1")))
 	}
-	if o.HTTPClient != nil {
-		req = append(req, option.WithHTTPClient(o.HTTPClient))
-	}
+	req = append(req, option.WithHTTPClient(eventstream.Client(o.HTTPClient, o.Limits)))
 	for name, value := range o.Headers {
 		req = append(req, option.WithHeader(name, value))
 		if len(value) >= 8 { // shorter ones are flags and versions
@@ -135,10 +137,16 @@ func New(o Options) (*Model, error) {
 	}
 	return &Model{
 		opts:     o,
-		client:   sdk.NewClient(append(req, o.Request...)...),
+		client:   sdk.NewClient(append(append(req, o.Request...), option.WithMiddleware(tell))...),
 		fault:    fault,
 		thinking: cmp.Or(o.Thinking, thinkingOf(o.Model)),
 	}, nil
+}
+
+// tell is the last thing that happens to a request before it goes out.
+func tell(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	request.Tell(req)
+	return next(req)
 }
 
 // Describe says which model this is.
@@ -160,7 +168,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
 		defer watch.Stop()
 		var resp *http.Response
-		if err := m.client.Post(ctx, "v1/messages", body, &resp); err != nil {
+		if err := m.client.Post(request.Telling(ctx, req.Sent), "v1/messages", body, &resp); err != nil {
 			yield(nil, m.callError(ctx, err))
 			return
 		}
@@ -176,7 +184,7 @@ func (m *Model) read(ctx context.Context, resp *http.Response, watch *eventstrea
 	if err := m.notAStream(ctx, resp); err != nil {
 		return err
 	}
-	events := eventstream.NewReader(watch.Body(resp.Body))
+	events := eventstream.NewReader(watch.Body(resp.Body)).Limit(m.opts.Limits.EventBytes)
 	d := decoder{fault: m.fault}
 	for {
 		ev, err := events.Next()

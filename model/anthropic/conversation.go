@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,40 +86,63 @@ func ours(r item.Reasoning, provider string) bool {
 	return r.Provider == provider && (r.Signature != "" || r.Encrypted != "")
 }
 
-// assistant adds the answer at i, and right behind it the results of its calls.
+// assistant adds the answer at i, and right behind it the results of its calls. An answer of this provider goes back in the
+// order in which it came, since the API refuses thinking in another place; what others made has its calls last, which
+// every API takes.
 func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, taken []bool) {
-	var blocks []sdk.ContentBlockParamUnion
-	for _, r := range m.Reasoning {
+	if !c.made(m) {
+		m.Order = ""
+	}
+	var blocks, results []sdk.ContentBlockParamUnion
+	for p := range m.InOrder() {
 		switch {
-		case !ours(r, c.provider):
-		case r.Encrypted != "":
-			blocks = append(blocks, sdk.NewRedactedThinkingBlock(r.Encrypted))
-		default:
-			blocks = append(blocks, sdk.NewThinkingBlock(r.Signature, item.JoinText(r.Summary)))
+		case p.Reasoning != nil:
+			blocks = append(blocks, c.thought(*p.Reasoning)...)
+		case p.Block != nil:
+			blocks = append(blocks, c.said([]item.Block{*p.Block}, i == last(msgs))...)
+		case p.Call != nil:
+			use := c.use(*p.Call, i, len(results))
+			blocks = append(blocks, use)
+			results = append(results, result(use.OfToolUse.ID, request.Result(*p.Call, msgs, i, taken)))
 		}
 	}
-	thoughts := len(blocks)
-	blocks = append(blocks, c.said(m.Content, i == last(msgs))...)
-	var results []sdk.ContentBlockParamUnion
-	for n, call := range m.ToolCalls {
-		id := toolID(call.CallID, i, n)
-		if c.ids[id] {
-			id = toolID("", i, n)
-		}
-		c.ids[id] = true
-		c.called[call.Name] = true
-		use := sdk.NewToolUseBlock(id, request.Arguments(call.Arguments), call.Name)
-		if json.Valid([]byte(call.Signature)) && kept.Type([]byte(call.Signature)) != "" {
-			use.OfToolUse.Caller = param.Override[sdk.ToolUseBlockParamCallerUnion](json.RawMessage(call.Signature))
-		}
-		blocks = append(blocks, use)
-		results = append(results, result(id, request.Result(call, msgs, i, taken)))
-	}
-	if len(blocks) == thoughts {
-		return // thinking alone is no turn
+	// Thinking that led to nothing, because the answer was cut off, is no turn and must not end one.
+	for len(blocks) > 0 && (blocks[len(blocks)-1].OfThinking != nil || blocks[len(blocks)-1].OfRedactedThinking != nil) {
+		blocks = blocks[:len(blocks)-1]
 	}
 	c.turn(sdk.MessageParamRoleAssistant, blocks...)
 	c.turn(sdk.MessageParamRoleUser, results...)
+}
+
+// made reports that an answer is this provider's own, as far as one can tell: it holds something that only it makes.
+func (c *conversation) made(m item.Message) bool {
+	return slices.ContainsFunc(m.Reasoning, func(r item.Reasoning) bool { return ours(r, c.provider) }) ||
+		slices.ContainsFunc(m.Content, func(b item.Block) bool { _, _, ok := c.own(b); return ok })
+}
+
+func (c *conversation) thought(r item.Reasoning) []sdk.ContentBlockParamUnion {
+	switch {
+	case !ours(r, c.provider):
+		return nil
+	case r.Encrypted != "":
+		return []sdk.ContentBlockParamUnion{sdk.NewRedactedThinkingBlock(r.Encrypted)}
+	}
+	return []sdk.ContentBlockParamUnion{sdk.NewThinkingBlock(r.Signature, item.JoinText(r.Summary))}
+}
+
+// use is the n-th call of the answer at i.
+func (c *conversation) use(call item.ToolCall, i, n int) sdk.ContentBlockParamUnion {
+	id := toolID(call.CallID, i, n)
+	if c.ids[id] {
+		id = toolID("", i, n)
+	}
+	c.ids[id] = true
+	c.called[call.Name] = true
+	use := sdk.NewToolUseBlock(id, request.Arguments(call.Arguments), call.Name)
+	if json.Valid([]byte(call.Signature)) && kept.Type([]byte(call.Signature)) != "" {
+		use.OfToolUse.Caller = param.Override[sdk.ToolUseBlockParamCallerUnion](json.RawMessage(call.Signature))
+	}
+	return use
 }
 
 func result(id string, m *item.Message) sdk.ContentBlockParamUnion {

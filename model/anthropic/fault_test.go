@@ -70,7 +70,7 @@ func TestBrokenAnswersAreNamed(t *testing.T) {
 		"overloaded at once":        {"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", model.Overloaded, 0},
 		"server error":              {begun + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"oops " + canary + "\"}}\n\n", model.Server, 2},
 		"rate limit in the middle":  {begun + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", model.RateLimit, 2},
-		"event larger than allowed": {begun + "data: " + strings.Repeat("x", 17<<20) + "\n\n", model.Broken, 2},
+		"event larger than allowed": {begun + "data: " + strings.Repeat("x", 17<<20) + "\n\n", model.TooMuch, 2},
 	})
 }
 

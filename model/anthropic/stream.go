@@ -31,7 +31,7 @@ type block struct {
 	runes  int // of its text so far
 	args   bool
 	input  json.RawMessage
-	sign   string
+	sign   []byte
 	cites  []citation
 
 	// Of other kinds: the block as it began and is kept, its input as it was streamed, and whether anything was streamed that
@@ -163,7 +163,7 @@ func (d *decoder) start(f *frame) {
 		d.text(b, s.Text)
 	case "thinking":
 		b := d.begin(f.Index, thinking)
-		b.sign = s.Signature
+		b.sign = []byte(s.Signature)
 		d.think(b, s.Text)
 	case "redacted_thinking":
 		b := d.begin(f.Index, thinking)
@@ -216,7 +216,7 @@ func (d *decoder) delta(f *frame) {
 	case "thinking_delta":
 		d.think(b, f.Delta.Text)
 	case "signature_delta":
-		b.sign += f.Delta.Text
+		b.sign = append(b.sign, f.Delta.Text...)
 	case "input_json_delta":
 		switch {
 		case b.kind == toolUse && f.Delta.Text != "":
@@ -262,8 +262,8 @@ func (d *decoder) end(b block) {
 			}
 		}
 	case thinking:
-		if b.sign != "" {
-			d.out = append(d.out, model.Reasoning{Item: b.number, Signature: b.sign})
+		if len(b.sign) > 0 {
+			d.out = append(d.out, model.Reasoning{Item: b.number, Signature: string(b.sign)})
 		}
 	case toolUse:
 		if b.args {

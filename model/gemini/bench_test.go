@@ -46,7 +46,7 @@ func BenchmarkChunk(b *testing.B) {
 }
 
 func decodeAll(t testing.TB, body []byte) {
-	next := payloads(bytes.NewReader(body))
+	next := payloads(bytes.NewReader(body), 0)
 	var d decoder
 	for chunk, err := next(); err == nil; chunk, err = next() {
 		if _, err := d.decode(chunk); err != nil {

@@ -196,7 +196,7 @@ func FuzzDecoder(f *testing.F) {
 	}
 	f.Add([]byte("data: " + parted(`{"functionCall":{"name":"f","willContinue":true,"partialArgs":[{"jsonPath":"$.a['b'][0]","numberValue":1},{"jsonPath":"$.a['b'][1]","stringValue":"ü","willContinue":true}]}}`)))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		next := payloads(bytes.NewReader(body))
+		next := payloads(bytes.NewReader(body), 0)
 		var d decoder
 		texts := map[int]int{}
 		calls := 0

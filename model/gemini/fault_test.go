@@ -71,7 +71,7 @@ func TestBrokenAnswersAreNamed(t *testing.T) {
 		"garbage in an array":       {"[{}} oops", model.Broken, 0},
 		"a page":                    {"<html>sign in</html>", model.Broken, 0},
 		"JSON that is no object":    {"data: [1,2]\n\n", model.Broken, 0},
-		"event larger than allowed": {begun + "data: " + strings.Repeat("x", 17<<20) + "\n\n", model.Broken, 2},
+		"event larger than allowed": {begun + "data: " + strings.Repeat("x", 17<<20) + "\n\n", model.TooMuch, 2},
 		"overloaded":                {begun + "data: {\"error\":{\"code\":503,\"message\":\"busy " + canary + "\",\"status\":\"UNAVAILABLE\"}}\n\n", model.Overloaded, 2},
 		"error object alone":        {"{\"error\":{\"code\":500,\"message\":\"oops\",\"status\":\"INTERNAL\"}}", model.Server, 0},
 		"blocked prompt":            {"data: {\"promptFeedback\":{\"blockReason\":\"PROHIBITED_CONTENT\"},\"usageMetadata\":{\"promptTokenCount\":4}}\n\n", model.Refused, 1},

@@ -36,8 +36,10 @@ type Options struct {
 	// BaseURL is where models/… is found, with the version; empty for Google's own.
 	BaseURL    string
 	Provider   string       // the name in errors, events and reasoning items; empty for "gemini"
-	HTTPClient *http.Client // nil for the default; it should have no time-out of its own
-	Headers    map[string]string
+	HTTPClient *http.Client // nil for the default; it should have no time-out of its own. It is led to no other host
+	// Limits bound an answer's bytes; what is in it is bounded by who reads it.
+	Limits  model.Limits
+	Headers map[string]string
 
 	// FirstTimeout bounds the wait for the first chunk, IdleTimeout that between two readings of the
 	// connection. Zero means three minutes and two, since a model that thinks sends nothing; negative, no limit.
@@ -83,9 +85,7 @@ func New(o Options) (*Model, error) {
 	o.Provider = cmp.Or(o.Provider, "gemini")
 	o.FirstTimeout = cmp.Or(o.FirstTimeout, defaultFirst)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdle)
-	if o.HTTPClient == nil {
-		o.HTTPClient = http.DefaultClient
-	}
+	o.HTTPClient = eventstream.Client(o.HTTPClient, o.Limits)
 	m := &Model{opts: o, fault: eventstream.Fault{Provider: o.Provider, Secrets: []Key{o.Key}}}
 	if err := m.locate(); err != nil {
 		return nil, err
@@ -158,6 +158,9 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
 		defer watch.Stop()
 		fault := m.fault
+		if req.Sent != nil {
+			req.Sent(body)
+		}
 		resp, err := m.call(ctx, body, &fault)
 		if err != nil {
 			yield(nil, err)
@@ -234,7 +237,7 @@ func (s *tracked) Read(p []byte) (int, error) {
 }
 
 // payloads returns a function that reads the next chunk of an answer, in either framing.
-func payloads(r io.Reader) func() ([]byte, error) {
+func payloads(r io.Reader, max int) func() ([]byte, error) {
 	in := bufio.NewReaderSize(r, 16) // larger reads go past its buffer
 	for {
 		head, err := in.Peek(1)
@@ -245,9 +248,9 @@ func payloads(r io.Reader) func() ([]byte, error) {
 		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // the last three are a byte-order mark
 			_, _ = in.Discard(1)
 		case '[', '{':
-			return eventstream.NewArray(in).Next
+			return eventstream.NewArray(in).Limit(max).Next
 		default:
-			events := eventstream.NewReader(in)
+			events := eventstream.NewReader(in).Limit(max)
 			return func() ([]byte, error) {
 				ev, err := events.Next()
 				return ev.Data, err
@@ -259,7 +262,7 @@ func payloads(r io.Reader) func() ([]byte, error) {
 // read yields the parts of an answer. A nil error means that the answer is complete or that nobody listens.
 func (m *Model) read(ctx context.Context, body io.Reader, watch *eventstream.Watch, fault eventstream.Fault, yield func(model.Part, error) bool) error {
 	src := &tracked{Reader: watch.Body(body)}
-	next := payloads(src)
+	next := payloads(src, m.opts.Limits.EventBytes)
 	d := decoder{fault: fault}
 	for {
 		chunk, err := next()
@@ -300,7 +303,7 @@ func (m *Model) ended(ctx context.Context, err error, clean, done bool, fault ev
 		return failure
 	case done:
 		return nil
-	case clean && named.Class != model.Broken:
+	case clean && named.Class != model.Broken && named.Class != model.TooMuch:
 		return fault.Incomplete()
 	}
 	return failure

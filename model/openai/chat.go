@@ -8,6 +8,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/request"
 	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
@@ -40,6 +41,6 @@ func (m *ChatModel) Stream(ctx context.Context, req model.Request) iter.Seq2[mod
 			_, err := m.service.New(ctx, params, opts...)
 			return err
 		}
-		m.stream(ctx, post, answer.NewChat(m.fault, m.original()), yield)
+		m.stream(request.Telling(ctx, req.Sent), post, answer.NewChat(m.fault, m.original()), yield)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/request"
 	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
@@ -25,10 +26,11 @@ type caller struct {
 	fault       eventstream.Fault
 	first, idle time.Duration
 	textOnly    bool
+	maxEvent    int
 }
 
 func newCaller(o Options) caller {
-	c := caller{info: o.info(), textOnly: o.TextOnly}
+	c := caller{info: o.info(), textOnly: o.TextOnly, maxEvent: o.Limits.WithDefaults().EventBytes}
 	c.fault = eventstream.Fault{Provider: c.info.Provider, Secrets: o.secrets()}
 	c.first, c.idle = o.timeouts()
 	return c
@@ -62,7 +64,7 @@ func (c caller) open(ctx context.Context, post func(context.Context, ...option.R
 	var resp *http.Response
 	err := post(ctx, option.WithResponseBodyInto(&resp))
 	// The SDK says less about a status than the answer does, and nothing if its body is not JSON.
-	if resp != nil && resp.StatusCode >= http.StatusMultipleChoices {
+	if elsewhere := new(eventstream.RedirectError); resp != nil && resp.StatusCode >= http.StatusMultipleChoices && !errors.As(err, &elsewhere) {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 		_ = resp.Body.Close()
 		fault := c.fault.Status(resp.StatusCode, resp.Header, body)
@@ -81,16 +83,10 @@ func (c caller) open(ctx context.Context, post func(context.Context, ...option.R
 // maxErrorBody is as much of an error's body as is read.
 const maxErrorBody = 1 << 20
 
-// boundErrors keeps the SDK, which reads the whole body of an error, from reading for ever.
-func boundErrors(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	resp, err := next(req)
-	if err == nil && resp.StatusCode >= http.StatusBadRequest {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxErrorBody), resp.Body}
-	}
-	return resp, err
+// tell is the last thing that happens to a request before it goes out.
+func tell(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	request.Tell(req)
+	return next(req)
 }
 
 // read finds out how the answer is framed and reads it to its end.
@@ -100,12 +96,12 @@ func (c caller) read(ctx context.Context, resp *http.Response, watch *eventstrea
 	var next func() (string, []byte, error)
 	switch {
 	case kind == "application/x-ndjson":
-		lines := eventstream.NewLines(body)
+		lines := eventstream.NewLines(body).Limit(c.maxEvent)
 		next = func() (string, []byte, error) { data, err := lines.Next(); return "", data, err }
 	case startsWithObject(body):
 		return c.readWhole(ctx, body, dec, emit)
 	default:
-		events := eventstream.NewReader(body)
+		events := eventstream.NewReader(body).Limit(c.maxEvent)
 		next = func() (string, []byte, error) { e, err := events.Next(); return e.Name, e.Data, err }
 	}
 	stopped := false
@@ -164,12 +160,15 @@ func startsWithObject(body *bufio.Reader) bool {
 }
 
 func (c caller) readWhole(ctx context.Context, body io.Reader, dec answer.Decoder, emit func(model.Part) bool) error {
-	data, err := io.ReadAll(io.LimitReader(body, eventstream.MaxSize+1))
-	switch {
-	case err != nil:
+	if c.maxEvent >= 0 {
+		body = io.LimitReader(body, int64(c.maxEvent)+1)
+	}
+	data, err := io.ReadAll(body)
+	if err == nil && c.maxEvent >= 0 && len(data) > c.maxEvent {
+		err = &model.LimitError{Setting: "event_bytes", Limit: c.maxEvent}
+	}
+	if err != nil {
 		return c.fault.Err(ctx, err)
-	case len(data) > eventstream.MaxSize:
-		return c.fault.Broken(eventstream.ErrTooLarge.Error(), eventstream.ErrTooLarge)
 	}
 	if lines := objects(data); len(lines) > 1 { // as lines, whatever the header says
 		for _, line := range lines {

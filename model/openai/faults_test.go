@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openai/openai-go/v3/azure"
+	"github.com/openai/openai-go/v3/option"
+
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
@@ -192,4 +195,19 @@ func TestNoKeyIsPrinted(t *testing.T) {
 	})
 	o.BaseURL = "http://127.0.0.1:1/?key=canary-in-url"
 	checkClass(t, "refused", collect(t, t.Context(), Chat(o), hello).Err, model.Network)
+}
+
+func TestAzureIsNotLedElsewhere(t *testing.T) {
+	wires(t, func(t *testing.T, responses bool) {
+		subject := providertest.Subject{
+			Begun: firstEvent(responses), Parts: 1, KeyHeader: "Api-Key",
+			Open: func(t testing.TB, at providertest.At) model.Model {
+				return open(responses, Options{
+					Model: "m", Key: NewKey(providertest.Canary), BaseURL: at.URL, AzureVersion: "2024-10-21", HTTPClient: at.Client, Headers: at.Headers,
+					Request: []option.RequestOption{azure.WithUnsafeAllowHTTP()},
+				})
+			},
+		}
+		subject.Redirected(t)
+	})
 }

@@ -45,7 +45,7 @@ type Options struct {
 	AzureCredential azcore.TokenCredential
 
 	// HTTPClient is used for all calls; nil: one without any time-out, since FirstTimeout and IdleTimeout
-	// know better when an answer is late.
+	// know better when an answer is late. No redirect to another host is followed.
 	HTTPClient *http.Client
 	Headers    map[string]string // sent with every call; their values are treated as secrets
 
@@ -53,6 +53,9 @@ type Options struct {
 	// and three minutes, since models think for long; negative: no limit.
 	FirstTimeout time.Duration
 	IdleTimeout  time.Duration
+
+	// Limits bound an answer's bytes; what is in it is bounded by who reads it.
+	Limits model.Limits
 
 	// Extra is merged into each request object before the request's own Extra. A null removes a field.
 	Extra map[string]json.RawMessage
@@ -141,15 +144,10 @@ func (o Options) secrets() []Key {
 
 // requestOptions tell the SDK where to send and how to prove who sends.
 func (o Options) requestOptions() []option.RequestOption {
-	client := o.HTTPClient
-	if client == nil {
-		client = &http.Client{}
-	}
 	opts := []option.RequestOption{
-		option.WithHTTPClient(client),
+		option.WithHTTPClient(eventstream.Client(o.HTTPClient, o.Limits)),
 		option.WithMaxRetries(0),
 		option.WithHeader("Accept", "text/event-stream"),
-		option.WithMiddleware(boundErrors),
 	}
 	switch {
 	case o.AzureVersion != "":
@@ -168,7 +166,7 @@ func (o Options) requestOptions() []option.RequestOption {
 	for _, k := range slices.Sorted(maps.Keys(o.Headers)) {
 		opts = append(opts, option.WithHeader(k, o.Headers[k]))
 	}
-	return append(opts, o.Request...)
+	return append(append(opts, o.Request...), option.WithMiddleware(tell))
 }
 
 func (o Options) timeouts() (first, idle time.Duration) {

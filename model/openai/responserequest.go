@@ -152,35 +152,38 @@ func easy(role responses.EasyInputMessageRole, content responses.ResponseInputMe
 	return responses.ResponseInputItemParamOfMessage(content, role)
 }
 
-// assistant gives an answer back as the items that it was. An item of the provider's own tools follows the reasoning
-// that led to it; other reasoning stands before the text or the calls, and in the order in which it was thought.
+// assistant gives an answer back as the items that it was, in their order where it is known. Of older messages it is not:
+// there an item of the provider's own tools follows the reasoning that led to it, and other reasoning stands before the
+// text or the calls, in the order in which it was thought.
 func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputItemUnionParam {
-	a := answered{model: m, thoughts: ownReasoning(msg, m.info.Provider), awaited: map[string]bool{}}
-	for _, b := range msg.Content {
-		if _, mark, ok := kept.Take(b.Foreign); ok && mark.Provider == m.info.Provider && mark.Follows != "" {
-			a.awaited[mark.Follows] = true
-		}
-	}
-	for i, b := range msg.Content {
-		raw, mark, marked := kept.Take(b.Foreign)
-		switch {
-		case marked && mark.Provider != m.info.Provider: // of another provider's tools
-		case marked:
-			if raw, ok := withPicture(raw, msg.Content[:i]); ok {
-				a.keep(raw, mark.Follows)
+	a := answered{model: m, awaited: map[string]bool{}}
+	if !msg.Interleaved() {
+		a.thoughts = ownReasoning(msg, m.info.Provider)
+		for _, b := range msg.Content {
+			if _, mark, ok := kept.Take(b.Foreign); ok && mark.Provider == m.info.Provider && mark.Follows != "" {
+				a.awaited[mark.Follows] = true
 			}
-		case b.Type == item.TextBlock:
-			a.say(b.Text)
-		case isPicture(msg.Content, i, m.info.Provider): // goes with what is kept of it
-		default:
-			a.say(mention(b))
 		}
 	}
-	a.stop()
-	a.awaited = nil // what they led to was never kept
-	a.think()
-	for _, c := range msg.ToolCalls {
-		a.items = append(a.items, responses.ResponseInputItemParamOfFunctionCall(string(request.Arguments(c.Arguments)), c.CallID, c.Name))
+	blocks := 0
+	for p := range msg.InOrder() {
+		switch {
+		case p.Block != nil:
+			a.block(msg.Content, blocks)
+			blocks++
+		case p.Call != nil:
+			a.rest()
+			a.items = append(a.items, responses.ResponseInputItemParamOfFunctionCall(string(request.Arguments(p.Call.Arguments)), p.Call.CallID, p.Call.Name))
+		case msg.Interleaved() && p.Reasoning.Provider == m.info.Provider:
+			a.stop()
+			a.thoughts = append(a.thoughts, *p.Reasoning)
+			a.thought(0)
+		}
+	}
+	a.rest()
+	// Reasoning that led to nothing, because the answer was cut off, is refused.
+	for n := len(a.items); msg.Interleaved() && n > 0 && a.items[n-1].OfReasoning != nil; n-- {
+		a.items = a.items[:n-1]
 	}
 	return a.items
 }
@@ -192,6 +195,31 @@ type answered struct {
 	thoughts []item.Reasoning // not yet given back
 	awaited  map[string]bool  // ids of reasoning that something kept must follow
 	said     strings.Builder
+}
+
+// block gives back the content at i.
+func (a *answered) block(blocks []item.Block, i int) {
+	b, provider := blocks[i], a.model.info.Provider
+	raw, mark, marked := kept.Take(b.Foreign)
+	switch {
+	case marked && mark.Provider != provider: // of another provider's tools
+	case marked:
+		if raw, ok := withPicture(raw, blocks[:i]); ok {
+			a.keep(raw, mark.Follows)
+		}
+	case b.Type == item.TextBlock:
+		a.say(b.Text)
+	case isPicture(blocks, i, provider): // goes with what is kept of it
+	default:
+		a.say(mention(b))
+	}
+}
+
+// rest gives back what is due before a call or the end.
+func (a *answered) rest() {
+	a.stop()
+	a.awaited = nil // what they led to was never kept
+	a.think()
 }
 
 // think gives back the reasoning that is due before whatever comes next.

@@ -8,6 +8,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/request"
 	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
@@ -44,6 +45,6 @@ func (m *ResponsesModel) Stream(ctx context.Context, req model.Request) iter.Seq
 			_, err := m.service.New(ctx, params, opts...)
 			return err
 		}
-		m.stream(ctx, post, answer.NewResponses(m.fault), yield)
+		m.stream(request.Telling(ctx, req.Sent), post, answer.NewResponses(m.fault), yield)
 	}
 }

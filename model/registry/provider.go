@@ -31,6 +31,7 @@ type settings struct {
 	headers  map[string]string
 	extra    map[string]json.RawMessage
 	client   *http.Client
+	limits   model.Limits
 }
 
 var providers = map[string]provider{
@@ -59,7 +60,7 @@ const azureVersion = "2024-10-21"
 
 func openaiOptions(s settings) openai.Options {
 	o := openai.Options{
-		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Headers: s.headers,
+		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Limits: s.limits, Headers: s.headers,
 		FirstTimeout: s.FirstTimeout, IdleTimeout: s.IdleTimeout, Extra: s.extra, ContextWindow: s.ContextWindow,
 		Thinking: s.Thinking != nil && *s.Thinking, TextOnly: s.Vision != nil && !*s.Vision,
 	}
@@ -81,14 +82,14 @@ func makeResponses(s settings) (model.Model, error) { return openai.Responses(op
 
 func makeAnthropic(s settings) (model.Model, error) {
 	return anthropic.New(anthropic.Options{
-		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Headers: s.headers,
+		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Limits: s.limits, Headers: s.headers,
 		FirstTimeout: s.FirstTimeout, IdleTimeout: s.IdleTimeout, Extra: s.extra, ContextWindow: s.ContextWindow,
 	})
 }
 
 func makeGemini(s settings) (model.Model, error) {
 	return gemini.New(gemini.Options{
-		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Headers: s.headers,
+		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Limits: s.limits, Headers: s.headers,
 		FirstTimeout: s.FirstTimeout, IdleTimeout: s.IdleTimeout, Extra: s.extra, ContextWindow: s.ContextWindow,
 	})
 }

@@ -24,6 +24,8 @@ type Options struct {
 	HTTPClient *http.Client
 	// FirstTimeout and IdleTimeout are those of models that have none of their own.
 	FirstTimeout, IdleTimeout time.Duration
+	// Limits bound the bytes of an answer.
+	Limits model.Limits
 }
 
 // Registry is a list of models. It does not change, and is safe for concurrent use.
@@ -133,7 +135,7 @@ func entry(c Config, o Options) (Entry, error) {
 	if c.BaseURL == "" {
 		c.BaseURL = p.baseURL
 	}
-	s := settings{Config: c, provider: c.Provider, client: o.HTTPClient}
+	s := settings{Config: c, provider: c.Provider, client: o.HTTPClient, limits: o.Limits}
 	if s.extra, err = raw(c.Extra); err != nil {
 		return Entry{}, fmt.Errorf("extra: %w", err)
 	}

@@ -39,6 +39,7 @@ type Store interface {
 	run.Runs
 	graph.Checkpointer
 	Thread(ctx context.Context, who run.Identity, id string) (run.Thread, error)
+	run.Pieces
 }
 
 // Engine executes runs.
@@ -107,6 +108,9 @@ func (s *Service) Mount(t *edge.Routes) {
 	})
 	t.Handle("GET /tasks/{id}/model-view", s.showModelView, edge.Doc{
 		Summary: "Get the conversation as the model sees it", Query: root, Answer: modelView{}, Fails: []int{410},
+	})
+	t.Handle("GET /tasks/{id}/requests/{turn}", s.showRequest, edge.Doc{
+		Summary: "Get what the model of a turn was shown, to the byte; \"last\" is the last turn", Query: root, Answer: shownRequest{}, Fails: []int{404, 410},
 	})
 }
 

@@ -34,7 +34,10 @@ func (db *DB) Check(ctx context.Context) (findings []string, err error) {
 		queries = append(queries, "SELECT '"+rows.table+": the row "+rowName[rows.table]+" is not as it was written' FROM "+rows.table+
 			" WHERE NOT ("+rows.intact(rows.table)+")")
 	}
-	looks := []func() ([]string, error){func() ([]string, error) { return db.checkJournals(ctx) }}
+	looks := []func() ([]string, error){
+		func() ([]string, error) { return db.checkJournals(ctx) },
+		func() ([]string, error) { return db.checkPieces(ctx) },
+	}
 	for _, q := range queries {
 		looks = append(looks, func() ([]string, error) { return db.findings(ctx, q) })
 	}

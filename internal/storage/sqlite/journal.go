@@ -144,6 +144,8 @@ func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error 
 			err = t.saveCheckpoint(ctx, l.threadNo, l.no, s)
 		case graph.Kept:
 			err = t.saveKept(ctx, l.threadNo, l.no, s)
+		case graph.Shown:
+			err = t.savePieces(ctx, l.threadNo, s)
 		case run.Begin:
 			err = t.beginRun(ctx, l, s)
 		case run.End:

@@ -20,12 +20,13 @@ import (
 var schema string
 
 // schemaVersion is what PRAGMA user_version says of a file with the schema above.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // steps lead from each version to the next: the first from version 1 to version 2. A step that was released is never
 // changed; what comes later is a step of its own.
 var steps = []func(ctx context.Context, tx *sql.Tx) error{
 	toVersion2,
+	toVersion3,
 }
 
 // prepareFile makes the database if it is missing. It is made beside its place and put there as a whole, so that a file in
@@ -195,3 +196,12 @@ func toVersion2(ctx context.Context, tx *sql.Tx) error {
 
 //go:embed version2.sql
 var version2 string
+
+// toVersion3 makes room for what models were shown.
+func toVersion3(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, version3)
+	return err
+}
+
+//go:embed version3.sql
+var version3 string

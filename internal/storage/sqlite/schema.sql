@@ -1,4 +1,4 @@
--- Version 2: what a new file is made of. Files of older versions get here by the steps in schema.go.
+-- Version 3: what a new file is made of. Files of older versions get here by the steps in schema.go.
 -- Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the tables that have many
 -- rows. "sum" columns are checksums of their rows; see seal.go. auto_vacuum must be set before the first table is made.
 
@@ -162,3 +162,11 @@ CREATE TABLE crons (
 ) WITHOUT ROWID;
 CREATE INDEX crons_by_owner ON crons (owner, created);
 CREATE INDEX crons_due ON crons (next) WHERE enabled AND next > 0;
+
+-- What models were shown, in pieces that are named by their content; see package piece. A damaged one is found by its name.
+CREATE TABLE pieces (
+  thread INTEGER NOT NULL,
+  hash   BLOB NOT NULL,
+  data   BLOB NOT NULL,
+  PRIMARY KEY (thread, hash)
+) WITHOUT ROWID;

@@ -231,6 +231,7 @@ func (t *tx) deleteThread(ctx context.Context, no int64) ([]string, error) {
 		"DELETE FROM checkpoints WHERE thread = ?",
 		"DELETE FROM blobs WHERE thread = ?",
 		"DELETE FROM kept WHERE thread = ?",
+		"DELETE FROM pieces WHERE thread = ?",
 		"DELETE FROM threads WHERE no = ?",
 	} {
 		if err := t.exec(ctx, stmt, no); err != nil {

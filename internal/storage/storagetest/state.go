@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -31,6 +33,34 @@ func set(field string, version int64, data string) graph.Blob {
 
 func appended(field string, version, base int64, data string) graph.Blob {
 	return graph.Blob{Field: field, Version: version, Base: base, Data: json.RawMessage(data)}
+}
+
+// What models were shown is kept by thread, once, until the thread is gone.
+func pieces(t *testing.T, b Backend) {
+	ctx := t.Context()
+	th, other := newThread(t, b, alice, `{}`), newThread(t, b, alice, `{}`)
+	r := startRun(t, b, th.ID)
+	text := bytes.Repeat([]byte("what the model was shown "), 1000)
+	split := piece.Split(text)
+	root := split[len(split)-1].Hash
+	write(t, b, group(r, 1, 1, "x", graph.Shown{Thread: th.ID, Pieces: split}))
+	write(t, b, group(r, 2, 2, "y", graph.Shown{Thread: th.ID, Pieces: split})) // once more, as after a crash
+	join := func(thread string) ([]byte, error) {
+		return piece.Join(root, func(h piece.Hash) ([]byte, error) { return b.Piece(ctx, thread, h) })
+	}
+	if got, err := join(th.ID); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("got %d bytes of %d, %v", len(got), len(text), err)
+	}
+	for _, thread := range []string{other.ID, id()} {
+		_, err := join(thread)
+		wantErr(t, "another thread", err, graph.ErrNoPiece)
+	}
+	write(t, b, group(r, 3, 3, "z", run.End{Run: r.ID, Thread: th.ID, Status: run.Success, At: now()}))
+	if _, err := b.DeleteThread(ctx, alice, th.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err := join(th.ID)
+	wantErr(t, "a thread that was deleted", err, graph.ErrNoPiece)
 }
 
 func checkpoints(t *testing.T, b Backend) {

@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"a group is written as a whole":   atomicGroups,
 		"a group fails alone":             failingGroup,
 		"checkpoints":                     checkpoints,
+		"what models were shown":          pieces,
 		"lists are stored by what is new": appendedLists,
 		"kept outcomes":                   keptOutcomes,
 		"rollback":                        rollback,

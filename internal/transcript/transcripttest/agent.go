@@ -58,6 +58,9 @@ func (g *generator) turn(task, replaces string, attempt, calls int) (script, []i
 		items = append(items, append(s, step{task, event.ItemEnded{Item: c, Status: item.Completed}}))
 	}
 	s := script{{task, event.TurnStarted{Turn: id, Model: "scripted", Replaces: replaces, Attempt: attempt}}}
+	if g.chance(30) {
+		s = append(s, step{task, event.ContextPrepared{Turn: id, Messages: g.upTo(5)}})
+	}
 	if g.chance(50) {
 		s = append(s, g.merge(items...)...)
 	} else {

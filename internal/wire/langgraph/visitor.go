@@ -179,6 +179,9 @@ func (v *visitor) Warned(event.Warned) error { return nil }
 func (v *visitor) TaskStarted(event.TaskStarted) error { return nil }
 func (v *visitor) TaskEnded(event.TaskEnded) error     { return nil }
 
+// ContextPrepared is for those who look into a run; they ask for the request itself.
+func (v *visitor) ContextPrepared(event.ContextPrepared) error { return nil }
+
 func (v *visitor) TurnStarted(e event.TurnStarted) error {
 	p := v.p()
 	p.startTurn(e)

@@ -258,6 +258,9 @@ func (v *visitor) TaskEnded(e event.TaskEnded) error {
 	return nil
 }
 
+// ContextPrepared is for those who look into a run; they ask for the request itself.
+func (v *visitor) ContextPrepared(event.ContextPrepared) error { return nil }
+
 func (v *visitor) TurnStarted(e event.TurnStarted) error {
 	p := v.p()
 	t := newTurn(e.Turn, p.execution(e.Execution).full)

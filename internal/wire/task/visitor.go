@@ -122,6 +122,9 @@ func (v *visitor) TaskEnded(e event.TaskEnded) error {
 	return nil
 }
 
+// ContextPrepared is for those who look into a run; they ask for the request itself.
+func (v *visitor) ContextPrepared(event.ContextPrepared) error { return nil }
+
 // TurnStarted shows only in the items that the turn produces.
 func (v *visitor) TurnStarted(e event.TurnStarted) error {
 	p := v.projector()

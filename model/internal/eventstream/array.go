@@ -28,6 +28,12 @@ const (
 // NewArray returns an Array of r.
 func NewArray(r io.Reader) *Array { return &Array{in: window{src: r}} }
 
+// Limit is [Reader.Limit] of one element.
+func (a *Array) Limit(n int) *Array {
+	a.in.setMax(n)
+	return a
+}
+
 // Next returns the next element as soon as its last byte is in; a number or a bare word ends with the byte
 // after it. It is valid until the next call. [io.EOF] is returned after the closing bracket, without reading
 // on; a source that ends before it gives [io.ErrUnexpectedEOF]. Whether an element is valid JSON beyond
@@ -125,8 +131,8 @@ func (a *Array) element(then arrayState) ([]byte, error) {
 }
 
 func (a *Array) take(n int, then arrayState) ([]byte, error) {
-	if n > MaxSize {
-		return nil, a.fail(ErrTooLarge)
+	if n > a.in.limit() {
+		return nil, a.fail(a.in.tooLarge())
 	}
 	el := a.in.buf[a.in.lo : a.in.lo+n]
 	a.in.lo += n

@@ -12,19 +12,18 @@
 //   - Bytes handed out are valid until the next call, and only then overwritten.
 //   - [io.EOF] says that the source ended cleanly, which does not mean that the answer was complete: only
 //     the provider's own finish says that. An error is repeated by every later call.
-//   - No single piece may be larger than [MaxSize]; beyond that, [ErrTooLarge].
+//   - No single piece may be larger than a limit, [MaxSize] where none was set; beyond that, a [*model.LimitError].
 //
 // # Failing
 //
 // [Fault] turns a status, an error object or an error of the network into a [model.Error]. Messages in it
 // are scrubbed: they hold no key.
+//
+// # Calling
+//
+// [Client] keeps calls from being led elsewhere, and answers from growing without end.
 package eventstream
-
-import "errors"
 
 // MaxSize bounds one event, line or array element. Images that a model made arrive as one event, and the
 // largest of them are some megabytes of base64.
 const MaxSize = 16 << 20
-
-// ErrTooLarge is returned for a single event, line or element that exceeds [MaxSize].
-var ErrTooLarge = errors.New("one event of the stream is larger than 16 MiB")

@@ -107,9 +107,16 @@ func network(err error) (model.Class, string) {
 		record  tls.RecordHeaderError
 		alert   tls.AlertError
 		op      *net.OpError
+
+		limit    *model.LimitError
+		redirect *RedirectError
 	)
 	switch {
-	case errors.Is(err, ErrTooLarge), errors.Is(err, ErrNotArray):
+	case errors.As(err, &limit):
+		return model.TooMuch, limit.Error()
+	case errors.As(err, &redirect):
+		return model.BadRequest, redirect.Error()
+	case errors.Is(err, ErrNotArray):
 		return model.Broken, err.Error()
 	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &host):
 		return model.Network, "the server's certificate is not trusted: " + innermost(err)

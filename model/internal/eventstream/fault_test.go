@@ -144,7 +144,7 @@ func TestErrorsOfTheNetworkAreNamed(t *testing.T) {
 		"not TLS":          {notTLS, model.Network, "no secure connection"},
 		"TLS record":       {tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, model.Network, "no secure connection"},
 		"socket time-out":  {&net.OpError{Op: "read", Err: timeoutError{}}, model.Timeout, "in time"},
-		"too large":        {ErrTooLarge, model.Broken, "16 MiB"},
+		"too large":        {&model.LimitError{Setting: "event_bytes", Limit: 16 << 20}, model.TooMuch, "16777216 bytes"},
 		"something else":   {errors.New("x"), model.Network, "x"},
 		"URL with a key":   {errors.New(`Get "https://h/?key=0123456789abc": boom`), model.Network, "key=***"},
 		"silence":          {&SilenceError{First: true, Limit: time.Second}, model.Timeout, "no answer began within 1s"},

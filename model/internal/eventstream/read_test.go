@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"github.com/tributary-ai/tributary/model"
 )
 
 // pieces hands out the bytes of a source in the given sizes, over and over, and then err.
@@ -120,7 +122,7 @@ func TestPiecesHaveALimit(t *testing.T) {
 		"an element with its end": next(NewArray(io.MultiReader(endless(`["`, line), strings.NewReader(`"]`))).Next),
 	} {
 		for range 2 {
-			if err := next(); err != ErrTooLarge {
+			if err := next(); !errors.As(err, new(*model.LimitError)) {
 				t.Errorf("%s: got %v", name, err)
 			}
 		}

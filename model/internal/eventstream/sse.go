@@ -22,6 +22,12 @@ type Reader struct {
 // NewReader returns a Reader of r.
 func NewReader(r io.Reader) *Reader { return &Reader{in: window{src: r}} }
 
+// Limit bounds one event in place of [MaxSize]; zero changes nothing, less than zero is no limit.
+func (r *Reader) Limit(n int) *Reader {
+	r.in.setMax(n)
+	return r
+}
+
 // Next returns the next event that has data. Comments, and events that only have a name, are skipped.
 func (r *Reader) Next() (Event, error) {
 	var name string
@@ -48,9 +54,9 @@ func (r *Reader) Next() (Event, error) {
 		}
 		switch string(field) { // a comment has an empty field name
 		case "data":
-			if size+len(value) >= MaxSize {
-				r.in.err, r.in.hi = ErrTooLarge, r.in.lo
-				return Event{}, ErrTooLarge
+			if size+len(value) >= r.in.limit() {
+				r.in.err, r.in.hi = r.in.tooLarge(), r.in.lo
+				return Event{}, r.in.err
 			}
 			switch lines++; lines {
 			case 1:

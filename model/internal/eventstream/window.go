@@ -2,7 +2,11 @@ package eventstream
 
 import (
 	"bytes"
+	"cmp"
 	"io"
+	"math"
+
+	"github.com/tributary-ai/tributary/model"
 )
 
 // window is the stretch of the source that has been read and not yet consumed: buf[lo:hi].
@@ -15,11 +19,24 @@ type window struct {
 	begun  bool  // a byte-order mark can no longer come
 
 	last int // where the line that was returned last begins
+	max  int // of one piece; 0 for MaxSize
 	held int // what begins here is still needed though it is consumed; 0 for nothing
 }
 
 // A chunk of a chat completion is some 300 bytes, an event of the Responses wire up to some thousands.
 const firstSize = 4 << 10
+
+// setMax bounds one piece: zero for the usual, less for nothing that would ever come.
+func (w *window) setMax(n int) {
+	if n < 0 {
+		n = math.MaxInt
+	}
+	w.max = n
+}
+
+func (w *window) limit() int { return cmp.Or(w.max, MaxSize) }
+
+func (w *window) tooLarge() error { return &model.LimitError{Setting: "event_bytes", Limit: w.limit()} }
 
 // fill reads more of the source behind hi. It returns false when there is no more to come; why is in err.
 func (w *window) fill() bool {
@@ -37,8 +54,8 @@ func (w *window) fill() bool {
 			w.held = 1
 		}
 	}
-	if w.hi > MaxSize {
-		w.err = ErrTooLarge
+	if w.hi > w.limit() {
+		w.err = w.tooLarge()
 		return false
 	}
 	if w.hi == len(w.buf) {
@@ -72,8 +89,8 @@ func (w *window) line() ([]byte, error) {
 		}
 		if i := lineEnd(w.buf[w.lo+scanned : w.hi]); i >= 0 {
 			end := w.lo + scanned + i
-			if end-w.lo > MaxSize {
-				w.err, w.hi = ErrTooLarge, w.lo
+			if end-w.lo > w.limit() {
+				w.err, w.hi = w.tooLarge(), w.lo
 				return nil, w.err
 			}
 			line := w.buf[w.lo:end]

@@ -1,8 +1,10 @@
 package providertest
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 )
 
@@ -147,6 +150,32 @@ func (s Subject) Faults(t *testing.T) {
 	t.Run("cancelled", s.cancelled)
 	t.Run("breaking out", s.breakingOut)
 	t.Run("the key", s.key)
+	t.Run("led elsewhere", s.Redirected)
+	t.Run("what is sent is told", s.told)
+}
+
+// told: what a provider gets is what model.Request.Sent was told, to the byte, and before it gets it.
+func (s Subject) told(t *testing.T) {
+	var told, got []byte
+	var early bool
+	srv := Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		early = told != nil
+		got, _ = io.ReadAll(r.Body)
+		http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
+	})
+	req := model.Request{
+		System: "Be brief.", Messages: []item.Message{item.UserText("u", "Grüße & <tags>")},
+		Tools: []model.Tool{{Name: "look", Description: "Looks.", Schema: json.RawMessage(`{"type":"object","properties":{"s":{"type":"string"}}}`)}},
+		Sent:  func(body []byte) { told = bytes.Clone(body) },
+	}
+	for _, err := range s.at(t, srv).Stream(t.Context(), req) {
+		if err == nil {
+			t.Fatal("a part came with status 400")
+		}
+	}
+	if !early || len(got) == 0 || !bytes.Equal(told, got) {
+		t.Errorf("told %q (before it was sent: %v), sent %q", told, early, got)
+	}
 }
 
 func (s Subject) refused(t *testing.T) {
@@ -277,4 +306,36 @@ func (s Subject) key(t *testing.T) {
 	if printed := fmt.Sprintf("%v %+v", m, m); strings.Contains(printed, Canary) {
 		t.Error("the key prints")
 	}
+}
+
+// Redirected: a server that redirects gets neither the key nor the conversation taken to another host. On its own host it may.
+func (s Subject) Redirected(t *testing.T) {
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			reached := false
+			other := Serve(t, func(w http.ResponseWriter, r *http.Request) {
+				reached = true
+				SSE(w, s.Begun)
+			})
+			srv := Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
+			_, _, err := Collect(t, s.Open(t, At{URL: srv.URL, Headers: map[string]string{"X-Gateway": gateway}}), Hello)
+			e := Check(t, err, model.BadRequest, 0)
+			if reached || !strings.Contains(e.Message, "redirects to "+other.URL) {
+				t.Errorf("the other host was reached: %v; the error says %q", reached, e.Message)
+			}
+		})
+	}
+	t.Run("on its own host", func(t *testing.T) {
+		srv := Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/moved" {
+				http.Redirect(w, r, "/moved", http.StatusTemporaryRedirect)
+				return
+			}
+			SSE(w, s.Begun)
+		})
+		_, parts, _ := Collect(t, s.at(t, srv), Hello)
+		if len(parts) != s.Parts {
+			t.Errorf("%d parts, want the %d of the answer", len(parts), s.Parts)
+		}
+	})
 }
