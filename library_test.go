@@ -374,7 +374,14 @@ func TestTheLibraryHasNoInternalTypes(t *testing.T) {
 		if strings.Contains(typ.PkgPath(), "/internal/") {
 			t.Errorf("%s has the type %s", at, typ)
 		}
-		if seen[typ] || typ.PkgPath() != "" && typ.PkgPath() != "github.com/tributary-ai/tributary" {
+		home := typ.PkgPath()
+		if typ.Kind() == reflect.Pointer {
+			home = typ.Elem().PkgPath()
+		}
+		if seen[typ] || home != "" && home != "github.com/tributary-ai/tributary" {
+			if typ.Kind() == reflect.Pointer && strings.Contains(home, "/internal/") {
+				t.Errorf("%s has the type %s", at, typ)
+			}
 			return
 		}
 		seen[typ] = true
