@@ -235,7 +235,7 @@ func effect(dir string) tool.Tool {
 // crashChild starts what is left of the runs, follows all of them, and prints what its followers see.
 func crashChild(dir string) error {
 	ctx := context.Background()
-	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, Models: tributary.OneModel(crashModel()), Tools: []tool.Tool{effect(dir)}, MaxAttempts: 100})
+	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, Models: tributary.OneModel(crashModel()), Tools: []tool.Tool{effect(dir)}})
 	if err != nil {
 		return err
 	}

@@ -14,17 +14,8 @@ import (
 func init() {
 	door.Hang(func(runtime any) door.Parts {
 		r := runtime.(*Runtime)
-		return door.Parts{
-			Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log,
-			OnEnd: func(f func(run.Run)) { r.onEnd.Store(&f) },
-		}
+		return door.Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log}
 	})
-}
-
-func (r *Runtime) ended(rn run.Run) {
-	if f := r.onEnd.Load(); f != nil {
-		(*f)(rn)
-	}
 }
 
 // graphs finds a runtime's graphs by name.

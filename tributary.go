@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/model"
@@ -59,14 +60,17 @@ type Options struct {
 	// Graphs are further graphs by name; one named "agent" replaces the built-in.
 	Graphs map[string]Builder
 
-	// MaxRuns is how many runs execute at once; the others wait. Zero: 4096.
+	// MaxRuns is how many runs execute at once; 0 means 4096.
 	MaxRuns int
-	// Lease is how long a run belongs to a process that no longer shows that it lives. Zero: 30 s.
+	// Lease is how long a run belongs to this process without a sign of life; 0 means 30 s.
 	Lease time.Duration
-	// MaxAttempts is how often a run is taken up again after crashes before it is given up. Zero: 10.
+	// MaxAttempts is how many crashes of the process a run may see without having saved anything in between, before it is
+	// given up; 0 means 10.
 	MaxAttempts int
-	// Timeout ends runs that say nothing else. Zero: never.
+	// Timeout ends runs that take longer and have no time-out of their own; 0 means 6 h, negative never.
 	Timeout time.Duration
+	// RecursionLimit is how many steps a run may take where neither the run nor its graph says; 0 means 1000.
+	RecursionLimit int
 
 	// Log is told what operators should know. Nothing is logged anywhere else; nil: nothing at all.
 	Log *slog.Logger
@@ -104,7 +108,6 @@ type Runtime struct {
 	graphs  map[string]Builder
 	models  model.Models
 	breaker *agent.Breakers // of models, shared by all runs; nil for none
-	onEnd   atomic.Pointer[func(run.Run)]
 	sweeper *sweeper
 
 	closing sync.Once
@@ -119,6 +122,7 @@ func Open(ctx context.Context, opt Options) (*Runtime, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
+	opt.Log = loglimit.Logger(opt.Log)
 	if opt.Models == nil {
 		opt.Models = offlineModel()
 	}
@@ -163,7 +167,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.memory,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
-		Timeout: r.opt.Timeout, Requests: !r.opt.OmitRequests, Log: r.log, Ended: r.ended,
+		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: run.Webhook,
 	})
 	if err != nil {
 		return err

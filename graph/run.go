@@ -47,7 +47,9 @@ type Execution struct {
 	InterruptAfter  []string
 	// RecursionLimit bounds the steps of the run; if 0 it is what the graph says with [Graph.Limit].
 	RecursionLimit int
-	Durability     Durability
+	// Limit bounds the steps where neither the run nor its graph does; [DefaultRecursionLimit] if 0.
+	Limit      int
+	Durability Durability
 
 	Checkpoints Checkpointer // nil: nothing is loaded or saved
 	Recorder    Recorder     // nil: nothing is told
@@ -318,7 +320,7 @@ func (e *engine) loop(ctx context.Context) error {
 		if e.steps >= e.limit() {
 			return &event.Error{
 				Code: CodeRecursionLimit, Name: "GraphRecursionError",
-				Message: fmt.Sprintf("graph %q made %d steps without coming to an end; raise the recursion limit if it needs more", e.g.name, e.steps),
+				Message: fmt.Sprintf("graph %q made %d steps without coming to an end; raise recursion_limit, of the run or in the configuration, if it needs more", e.g.name, e.steps),
 			}
 		}
 		e.steps++
@@ -335,7 +337,7 @@ func (e *engine) loop(ctx context.Context) error {
 
 // limit is how many steps the engine may make.
 func (e *engine) limit() int {
-	for _, n := range []int{e.x.RecursionLimit, e.g.limit} {
+	for _, n := range []int{e.x.RecursionLimit, e.g.limit, e.x.Limit} {
 		if n > 0 {
 			return n
 		}

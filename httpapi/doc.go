@@ -19,6 +19,5 @@
 // # Stopping
 //
 // In the order in which nothing is lost: [Handler.Closing] ends the streams, so that their readers reconnect when the next
-// process is up; http.Server.Shutdown answers the requests under way; Runtime.Close lets runs finish or hands them over;
-// [Handler.Close] gives up what is left.
+// process is up; http.Server.Shutdown answers the requests under way; Runtime.Close lets runs finish or hands them over.
 package httpapi

@@ -51,16 +51,15 @@ type Options struct {
 type Handler struct {
 	prefix string
 	server *server.Server
-	mount  http.Handler        // the server below the prefix
-	crons  *run.Scheduler      // nil without LangGraph's wire
-	hooks  *webhook.Deliveries // nil without webhooks
+	mount  http.Handler   // the server below the prefix
+	crons  *run.Scheduler // nil without LangGraph's wire
 
 	closing sync.Once
 }
 
 var _ http.Handler = (*Handler)(nil)
 
-// New makes a handler for a runtime. Close it when the runtime is closed.
+// New makes a handler for a runtime. Close it before the runtime is closed.
 func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 	if rt == nil {
 		return nil, errors.New("httpapi: there is no runtime to serve")
@@ -77,14 +76,13 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Webhooks: len(opt.WebhookSecret) > 0,
 	}
 	if o.Webhooks {
-		var err error
-		h.hooks, err = webhook.New(webhook.Options{
-			Secret: opt.WebhookSecret, Report: langgraph.Report(parts.Store, parts.Graphs), Log: parts.Log,
+		hooks, err := webhook.New(webhook.Options{
+			Secret: opt.WebhookSecret, Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs),
 		})
 		if err != nil {
 			return nil, err
 		}
-		parts.OnEnd(h.hooks.Ended)
+		parts.Engine.Handle(run.WebhookKind, hooks.Handler())
 	}
 	if opt.serves(LangGraph) {
 		h.crons = run.OpenScheduler(parts.Engine, parts.Store, parts.Log)
@@ -154,14 +152,8 @@ func (h *Handler) Closing() {
 	})
 }
 
-// Close is Closing, and gives up what could not be delivered yet. Call it after the runtime was closed, since its last runs
-// may have something to tell.
-func (h *Handler) Close() {
-	h.Closing()
-	if h.hooks != nil {
-		h.hooks.Close()
-	}
-}
+// Close is Closing, for programs that need no order. Webhooks that are on their way belong to the runtime.
+func (h *Handler) Close() { h.Closing() }
 
 // Listen listens for clients of a handler, some of whom will vanish without a word: a laptop that is closed, a network that
 // is switched off. They are let go within a minute, where net.Listen would keep what they hold for a quarter of an hour.

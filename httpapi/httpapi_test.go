@@ -47,7 +47,6 @@ func serve(t *testing.T, ro tributary.Options, opt httpapi.Options) *world {
 		if err := rt.Close(now); err != nil {
 			t.Error(err)
 		}
-		h.Close()
 	})
 	return w
 }

@@ -38,8 +38,12 @@ type Config struct {
 	System string `yaml:"system"`
 	// MaxRuns is how many runs execute at once.
 	MaxRuns int `yaml:"max_runs"`
+	// MaxAttempts is how many crashes a run may see at one place before it is given up.
+	MaxAttempts int `yaml:"max_attempts"`
 	// MaxSteps is how often the built-in agent calls its model to answer one message; 0 for its default.
 	MaxSteps int `yaml:"max_steps"`
+	// RecursionLimit is how many steps the graph of a run may take, where neither the run nor the graph says.
+	RecursionLimit int `yaml:"recursion_limit"`
 	// OmitRequests says that what models are shown is not kept.
 	OmitRequests bool `yaml:"omit_requests"`
 	// RunTimeout ends runs that take longer; "0s" for never.
@@ -57,7 +61,7 @@ type Config struct {
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
 func loadConfig(path, data string) (Config, error) {
-	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Drain: 10 * time.Second}
+	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Drain: 10 * time.Second, MaxAttempts: 10, RecursionLimit: 1000, RunTimeout: 6 * time.Hour}
 	if path != "" {
 		raw, err := os.ReadFile(path)
 		if err != nil {
@@ -82,7 +86,10 @@ func loadConfig(path, data string) (Config, error) {
 	if c.Durability != "process" && c.Durability != "disk" {
 		return c, fmt.Errorf("configuration: durability must be process or disk, not %q", c.Durability)
 	}
-	for name, n := range map[string]int64{"max_runs": int64(c.MaxRuns), "max_steps": int64(c.MaxSteps), "run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain)} {
+	for name, n := range map[string]int64{
+		"max_runs": int64(c.MaxRuns), "max_attempts": int64(c.MaxAttempts), "max_steps": int64(c.MaxSteps), "recursion_limit": int64(c.RecursionLimit),
+		"run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain),
+	} {
 		if n < 0 {
 			return c, fmt.Errorf("configuration: %s must not be negative", name)
 		}
@@ -192,10 +199,17 @@ func dataHome() (string, error) {
 // options are the runtime's, as the configuration has them.
 func (c Config) options() tributary.Options {
 	return tributary.Options{
-		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, Timeout: c.RunTimeout,
-		MaxSteps: c.MaxSteps, OmitRequests: c.OmitRequests,
-		Retry: c.net(), Answers: c.Answers,
+		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
+		RecursionLimit: c.RecursionLimit, OmitRequests: c.OmitRequests, Timeout: orNever(c.RunTimeout), Retry: c.net(), Answers: c.Answers,
 	}
+}
+
+// orNever says "never" as the runtime does: with a number below 0.
+func orNever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
 }
 
 // models are those of the file, or those that the environment has keys for.

@@ -74,6 +74,8 @@ func TestAWrongSettingIsRefusedByName(t *testing.T) {
 		"models:\n  - name: a\n    supports_vision: perhaps\n":               "supports_vision: must be true or false, not `perhaps`",
 		"max_runs: -3\n":                                                     "max_runs must not be negative",
 		"drain: -1s\n":                                                       "drain must not be negative",
+		"max_attempts: -1\n":                                                 "max_attempts must not be negative",
+		"max_steps: -1\n":                                                    "max_steps must not be negative",
 		"run_timeout: -1s\n":                                                 "run_timeout must not be negative",
 	} {
 		if _, err := configured(t, text); err == nil || !strings.Contains(err.Error(), says) {

@@ -27,7 +27,7 @@ func TestDocumentedConfigurationIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != defaults.Addr || c.Durability != defaults.Durability || c.MaxRuns != defaults.MaxRuns || c.RunTimeout != defaults.RunTimeout || c.Drain != defaults.Drain {
+	if c.Addr != defaults.Addr || c.Durability != defaults.Durability || c.MaxRuns != defaults.MaxRuns || c.MaxAttempts != defaults.MaxAttempts || c.MaxSteps != defaults.MaxSteps || c.RecursionLimit != defaults.RecursionLimit || c.RunTimeout != defaults.RunTimeout || c.Drain != defaults.Drain {
 		t.Errorf("the defaults are %+v, the page says %+v", defaults, c)
 	}
 	for f := range reflect.TypeFor[Config]().Fields() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/httpapi"
+	"github.com/tributary-ai/tributary/internal/loglimit"
 )
 
 type serveCmd struct {
@@ -46,7 +47,7 @@ func (c serveCmd) Run(e *env) error {
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
+	log := loglimit.Logger(slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level})))
 	slog.SetDefault(log)
 
 	identify, err := identity(config.Addr, os.Getenv("TRIBUTARY_API_KEY"))
@@ -128,9 +129,7 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, handl
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	err = errors.Join(err, rt.Close(ctx))
-	handler.Close() // after the last run that could have something to tell
-	return err
+	return errors.Join(err, rt.Close(ctx))
 }
 
 // identity says who calls. Without a key everybody is the local user, so nobody else may be able to call.

@@ -43,7 +43,6 @@ func main() {
 		log.Print(err)
 	}
 	_ = rt.Close(context.Background())
-	agents.Close()
 }
 
 // routes are this program's own, with tributary's below /agents/.

@@ -6,7 +6,7 @@ var (
 	public = []string{".", "agent", "agent/...", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/bus/...", "internal/cite", "internal/door", "internal/journal", "internal/piece", "internal/run",
+		"internal/bus/...", "internal/cite", "internal/door", "internal/journal", "internal/loglimit", "internal/piece", "internal/run",
 		"internal/storage/...", "internal/transcript",
 	})
 	outside = []string{"internal/server/...", "internal/wire/..."}
@@ -40,6 +40,7 @@ var Rules = []Rule{
 	{"internal/transcript/transcripttest", join(nouns, support, []string{"internal/transcript"}), nil, "it makes runs for tests of folds and projections"},
 	{"internal/cite", []string{"item"}, nil, "citations are found in text, wherever the text comes from"},
 	{"internal/journal", nouns, []string{"net/http"}, "the log keeps events and asks its store for nothing else"},
+	{"internal/loglimit", nil, nil, "it counts log lines, whoever writes them"},
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
 	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},

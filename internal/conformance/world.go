@@ -40,7 +40,6 @@ type world struct {
 	journal *journal.Journal
 	engine  *run.Engine
 	crons   *run.Scheduler
-	hooks   *webhook.Deliveries
 	server  *server.Server
 	handler http.Handler
 }
@@ -67,7 +66,7 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 		return nil, err
 	}
 	w.journal = journal.Open(w.db, journal.Options{})
-	w.hooks, err = webhook.New(webhook.Options{Secret: []byte(webhookSecret), Report: langgraph.Report(w.db, lib), AllowPrivate: true, Log: opt.log})
+	hooks, err := webhook.New(webhook.Options{Secret: []byte(webhookSecret), Run: w.db.Run, Report: langgraph.Report(w.db, lib), AllowPrivate: true})
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +75,9 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
 			return lib.Graph(ctx, r.Request.Graph, r.Request)
 		},
-		Memory: func(who run.Identity) graph.Store { return memory{w.db, who} },
-		Ended:  w.hooks.Ended,
+		Memory:    func(who run.Identity) graph.Store { return memory{w.db, who} },
+		FollowUps: run.Webhook,
+		Handlers:  map[string]run.Handler{run.WebhookKind: hooks.Handler()},
 	})
 	if err != nil {
 		return nil, err
@@ -111,9 +111,6 @@ func (w *world) close(ctx context.Context) error {
 	}
 	if w.engine != nil {
 		errs = append(errs, w.engine.Close(ctx))
-	}
-	if w.hooks != nil {
-		w.hooks.Close()
 	}
 	if w.journal != nil {
 		w.journal.Close()

@@ -25,8 +25,6 @@ type Parts struct {
 	Store   *sqlite.DB
 	Graphs  Graphs
 	Log     *slog.Logger
-	// OnEnd has a function called after each run that ends here, in the run's own goroutine. The last one counts.
-	OnEnd func(func(run.Run))
 }
 
 // Graphs finds a runtime's graphs by name.

@@ -233,16 +233,20 @@ func uuid(rng *rand.Rand) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>52, b&0xffffffffffff)
 }
 
-func (w *world) createRun(ctx context.Context, thread string, o faults.Order, model string) (string, error) {
+func (w *world) createRun(ctx context.Context, thread string, o faults.Order, model string, webhook ...string) (string, error) {
 	configurable := map[string]string{}
 	if model != "" {
 		configurable["model_name"] = model
 	}
-	body, _ := json.Marshal(map[string]any{ // strings always encode
+	request := map[string]any{
 		"assistant_id": "agent", "if_not_exists": "create", "stream_mode": []string{"messages-tuple", "values", "custom"},
 		"input":  map[string]any{"messages": []any{map[string]string{"role": "user", "content": o.String()}}},
 		"config": map[string]any{"configurable": configurable},
-	})
+	}
+	if len(webhook) > 0 {
+		request["webhook"] = webhook[0]
+	}
+	body, _ := json.Marshal(request) // strings always encode
 	code, data, _, err := w.host.call(ctx, "POST", "/threads/"+thread+"/runs", string(body))
 	if err != nil {
 		return "", err

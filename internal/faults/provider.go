@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// WebhookSecret signs what the server under test tells of its runs.
+const WebhookSecret = "known to both sides"
+
 // Provider is a model provider that does what the [Order] in the last message of the user says. It speaks Chat Completions at
 // /v1/chat/completions and Anthropic's Messages at /v1/messages.
 type Provider struct {

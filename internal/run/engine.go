@@ -33,8 +33,11 @@ type Options struct {
 	Folder func(who Identity, thread string) (*os.Root, error)
 	// Requests says that what models are shown is put on record.
 	Requests bool
-	// Ended is called after a run has ended and can no longer be delayed by it; nil for nothing.
-	Ended func(r Run)
+	// FollowUps says what is to be done when a run has ended; nil for nothing. It is asked before the end is stored, which
+	// waits for it, so it must not look anything up.
+	FollowUps func(r Run) []FollowUp
+	// Handlers carry follow-ups out, by kind. Those of other kinds wait until somebody has a handler; see Engine.Handle.
+	Handlers map[string]Handler
 
 	Bus bus.Bus
 	// Node is the name of this machine, which outlives the process: leases under it are known to be dead
@@ -47,11 +50,14 @@ type Options struct {
 	MaxRuns int
 	// Lease is how long a run is ours without a heartbeat. Default 30 s.
 	Lease time.Duration
-	// MaxAttempts is how often a run is taken up again after crashes before it is given up; being handed over by an
-	// orderly stop does not count. Default 10.
+	// MaxAttempts is how many crashes a run may see without having saved anything in between, before it is given up; being
+	// handed over by an orderly stop does not count. Default 10: at least six of them were not shared with any other
+	// run that is suspected, see suspect.go.
 	MaxAttempts int
-	// Timeout ends runs that say nothing else. Default none.
+	// Timeout ends runs that say nothing else; an attempt has all of it. Default 6 h; negative for never.
 	Timeout time.Duration
+	// RecursionLimit is how many steps a run may take where neither the run nor its graph says. Default 1000.
+	RecursionLimit int
 	// StateBytes is how much state of threads is kept in memory for their next runs. Default 64 MiB.
 	StateBytes int
 	// Poll is how often the queue is looked at without being told to. Default 1 s.
@@ -78,6 +84,12 @@ func (o *Options) fill() error {
 	if o.MaxAttempts <= 0 {
 		o.MaxAttempts = 10
 	}
+	if o.Timeout == 0 {
+		o.Timeout = 6 * time.Hour
+	}
+	if o.RecursionLimit <= 0 {
+		o.RecursionLimit = 1000
+	}
 	if o.StateBytes == 0 {
 		o.StateBytes = 64 << 20
 	}
@@ -90,17 +102,19 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// Engine executes runs. It owns one goroutine for the queue, one for the leases, and one for each run.
+// Engine executes runs. It owns one goroutine for the queue, one for the leases, and one for each run; and those of its desk.
 type Engine struct {
 	opt    Options
 	worker string // this process: node/boot/incarnation
 
 	kick        chan struct{} // the queue may have something
 	stopping    chan struct{} // no more claims
+	drained     chan struct{} // no more heartbeats
 	unsubscribe func()
 	loops       sync.WaitGroup
 	states      *graph.Cache
 	answering   answerLocks
+	desk        *desk
 
 	mu       sync.Mutex
 	active   map[string]*active
@@ -108,6 +122,8 @@ type Engine struct {
 	idle     chan struct{} // closed when busy falls to 0; nil if nobody waits
 	orphans  []Run         // runs that could not be given back yet
 	draining bool
+	suspects int // runs that execute and may be why the process crashes
+	crashes  int // how often each of them crashed
 }
 
 // enter begins something that may launch runs, so that Close waits for it. It is refused while the engine drains.
@@ -119,6 +135,12 @@ func (e *Engine) enter() bool {
 	}
 	e.busy++
 	return true
+}
+
+func (e *Engine) isDraining() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.draining
 }
 
 // leave ends what enter or launch began.
@@ -137,17 +159,15 @@ type active struct {
 	cancel  context.CancelCauseFunc
 	control *graph.Control
 	begun   bool // it executes; under Engine.mu
+	suspect bool // it may be why the process crashes; under Engine.mu
 	late    bool // it was stored before it was on the list, and may have been cancelled in between
 
 	opening   []event.Envelope // what its journal began with when it was stored; nothing for one that was claimed
 	newThread bool             // its thread was made for it
 }
 
-// Causes with which a run's context is cancelled. Nodes may tell of them, so they are errors for events.
-var (
-	errDrain   error = &event.Error{Code: "drain", Message: "the server is shutting down"}
-	errTimeout error = &event.Error{Code: graph.CodeTimeout, Name: "TimeoutError", Message: "the run took longer than it may"}
-)
+// errDrain is a cause with which a run's context is cancelled. Nodes may tell of it, so it is an error for events.
+var errDrain error = &event.Error{Code: "drain", Message: "the server is shutting down"}
 
 // cancelled is the cause of a run that somebody asked to stop.
 type cancelled struct{ action Action }
@@ -161,7 +181,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt: opt, worker: opt.Node + "/" + opt.Boot + "/" + uuid.NewString(),
-		kick: make(chan struct{}, 1), stopping: make(chan struct{}), active: map[string]*active{},
+		kick: make(chan struct{}, 1), stopping: make(chan struct{}), drained: make(chan struct{}), active: map[string]*active{},
 		states: graph.NewCache(opt.StateBytes),
 	}
 	if err := opt.Store.Abandon(ctx, opt.Node+"/"); err != nil {
@@ -171,6 +191,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	e.loops.Add(2)
 	go e.dispatch()
 	go e.keepLeases()
+	e.desk = openDesk(e)
 	e.wake()
 	return e, nil
 }
@@ -386,8 +407,13 @@ func (e *Engine) Active() int {
 	return len(e.active)
 }
 
-// Close stops claiming, lets the runs that execute here finish until ctx ends, and hands the rest over: they
-// go on where they are at the next start, or on another node.
+// handOver is how long runs have, at least, to be given back once they are told to stop.
+const handOver = 2 * time.Second
+
+// Close stops claiming, lets the runs that execute here finish, and hands the rest over: they go on where they are at the
+// next start, or on another node. It returns when ctx ends: the last part of that time is for handing over, at least some
+// seconds if ctx ends at once. A node that does not heed its context by then is left behind, and the error says so; its
+// lease ends with the process.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	if e.draining {
@@ -400,20 +426,46 @@ func (e *Engine) Close(ctx context.Context) error {
 	close(e.stopping)
 	e.unsubscribe()
 
-	if idle := e.whenIdle(); idle != nil {
-		select {
-		case <-idle:
-		case <-ctx.Done():
-			e.mu.Lock()
-			for _, a := range e.active {
-				a.cancel(errDrain)
-			}
-			e.mu.Unlock()
-			<-idle // nodes heed their context; the lease stays ours until they do
-		}
-	}
+	err := e.drain(ctx)
+	close(e.drained)
 	e.loops.Wait()
-	return e.releaseOrphans(context.WithoutCancel(ctx))
+	return errors.Join(err, e.releaseOrphans(context.WithoutCancel(ctx)), e.desk.close(ctx))
+}
+
+// drain waits until no run executes here.
+func (e *Engine) drain(ctx context.Context) error {
+	idle := e.whenIdle()
+	if idle == nil {
+		return nil
+	}
+	finish, cancel := ctx, context.CancelFunc(func() {})
+	if end, ok := ctx.Deadline(); ok {
+		finish, cancel = context.WithDeadline(ctx, end.Add(-min(time.Until(end)/4, handOver)))
+	}
+	defer cancel()
+	select {
+	case <-idle:
+		return nil
+	case <-finish.Done():
+	}
+	e.mu.Lock()
+	for _, a := range e.active {
+		a.cancel(errDrain)
+	}
+	e.mu.Unlock()
+	patience := time.NewTimer(handOver)
+	defer patience.Stop()
+	select { // nodes heed their context; the lease stays ours until they do
+	case <-idle:
+		return nil
+	case <-patience.C:
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d runs do not stop and are left behind; they go on at the next start", e.Active())
+	}
 }
 
 // whenIdle returns a channel that is closed when no run executes or can still begin, or nil if that is so now.

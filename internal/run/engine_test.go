@@ -352,9 +352,10 @@ func TestRunThatKeepsCrashingIsGivenUp(t *testing.T) {
 			w.events(id)
 		} else {
 			g.waitBegan(t, id)
-			waitFor(t, func() bool { // the attempt is on disk
+			waitFor(t, func() bool { // the attempt is on disk, and how far it has got
 				r, err := w.db.Run(t.Context(), me, id)
-				return err == nil && r.Attempt == i+1
+				th, terr := w.db.Thread(t.Context(), me, r.Thread)
+				return err == nil && terr == nil && r.Attempt == i+1 && !th.StateAt.IsZero()
 			})
 			w.faults.dieAfter(0, false)
 		}

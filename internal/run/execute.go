@@ -52,6 +52,11 @@ func (e *Engine) begin(ctx context.Context, a *active, r Run) {
 	e.mu.Lock()
 	a.begun = true
 	e.busy++
+	if r.Crashes >= suspectAfter && r.Cancel == NoCancel {
+		a.suspect = true
+		e.suspects++
+		e.crashes = r.Crashes
+	}
 	e.mu.Unlock()
 	go func() {
 		defer e.retire(a)
@@ -62,6 +67,7 @@ func (e *Engine) begin(ctx context.Context, a *active, r Run) {
 // retire lets the next run of a thread start.
 func (e *Engine) retire(a *active) {
 	e.unlist(a)
+	e.acquit(a)
 	e.opt.Bus.Publish(bus.Message{Kind: bus.Wake})
 	e.leave()
 }
@@ -69,7 +75,8 @@ func (e *Engine) retire(a *active) {
 // execute runs a graph from where the journal says that it stands to the end of the run.
 func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 	x := &execution{e: e, r: r, control: a.control, ledger: &ledger{}, newThread: a.newThread}
-	seq, err := x.replay(ctx, a.opening)
+	// Also if it is to stop at once: how it was left must be written down before it is given back.
+	seq, err := x.replay(context.WithoutCancel(ctx), a.opening)
 	if errors.Is(err, journal.ErrCorrupt) {
 		// What is stored cannot be read any more, so it cannot be continued; but it can be ended, behind all of it.
 		e.opt.Log.Error("the journal of a run is damaged", "run", r.ID, "err", err)
@@ -80,7 +87,7 @@ func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 	}
 	if err != nil && !errors.Is(err, journal.ErrCorrupt) {
 		e.opt.Log.Error("read the journal of a run", "run", r.ID, "err", err)
-		e.giveBackLater(ctx, r)
+		e.giveBackLater(r)
 		return
 	}
 	if a.late && r.Cancel == NoCancel {
@@ -89,6 +96,7 @@ func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 		}
 	}
 	x.rec = &recorder{
+		saved:  func() { e.acquit(a) },
 		log:    e.opt.Journal.Log(journal.Lease{Run: r.ID, Owner: e.worker, Epoch: r.Epoch}, r.Thread, seq),
 		stop:   a.cancel,
 		ledger: x.ledger,
@@ -111,7 +119,8 @@ type execution struct {
 	recall  graph.Recall // nil for a first attempt
 	result  graph.Result
 
-	begun     bool // the attempt's first events are stored
+	overtime  *event.Error // why it is stopped if it takes too long
+	begun     bool         // the attempt's first events are stored
 	newThread bool
 }
 
@@ -155,12 +164,14 @@ func (x *execution) run(ctx context.Context, unreadable error) (err error) {
 		return &event.Error{Code: "journal_damaged", Message: unreadable.Error()}
 	case x.r.Cancel != NoCancel:
 		return &cancelled{x.r.Cancel}
-	case x.ledger.cutOff >= x.e.opt.MaxAttempts:
-		return &event.Error{Code: "too_many_attempts", Message: fmt.Sprintf("given up after %d attempts that were cut off by crashes", x.e.opt.MaxAttempts)}
+	case x.r.Crashes >= x.e.opt.MaxAttempts:
+		return &event.Error{Code: "too_many_attempts", Message: fmt.Sprintf(
+			"given up: the server ended %d times while this run stood at the same place; the setting max_attempts says how often that may happen", x.r.Crashes)}
 	}
-	if d := x.timeout(); d > 0 {
+	if d, setting := x.timeout(); d > 0 {
+		x.overtime = &event.Error{Code: graph.CodeTimeout, Name: "TimeoutError", Message: fmt.Sprintf("the run took longer than %v, which is %s", d, setting)}
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, d, errTimeout)
+		ctx, stop = context.WithTimeoutCause(ctx, d, x.overtime)
 		defer stop()
 	}
 	if x.result, err = x.graph(ctx); err != nil && ctx.Err() != nil {
@@ -169,11 +180,12 @@ func (x *execution) run(ctx context.Context, unreadable error) (err error) {
 	return err
 }
 
-func (x *execution) timeout() time.Duration {
+// timeout is how long the run may take, and who says so.
+func (x *execution) timeout() (time.Duration, string) {
 	if x.r.Request.Timeout > 0 {
-		return x.r.Request.Timeout
+		return x.r.Request.Timeout, "the timeout of its request"
 	}
-	return x.e.opt.Timeout
+	return x.e.opt.Timeout, "the setting run_timeout"
 }
 
 // handedOver is the cause of an attempt at a run that the worker before gave up on purpose.
@@ -218,7 +230,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
-		Log: x.e.opt.Log, Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Requests: x.e.opt.Requests,
+		Log: x.e.opt.Log, Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Requests: x.e.opt.Requests, Limit: x.e.opt.RecursionLimit,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err
@@ -273,7 +285,7 @@ func (x *execution) settle(ctx context.Context, err error) {
 		x.e.giveBack(x.r)
 		return
 	}
-	end, err := x.rec.end(context.WithoutCancel(ctx), x.end(err), reasonOf(err))
+	end, err := x.rec.end(context.WithoutCancel(ctx), x.end(err), reasonOf(err), x.followUps)
 	if err != nil {
 		log.Error("the run's end cannot be written now; it will be taken up again", "err", err)
 		if !errors.Is(err, journal.ErrFenced) {
@@ -284,10 +296,19 @@ func (x *execution) settle(ctx context.Context, err error) {
 	if end.Rollback {
 		x.e.opt.Journal.Drop(x.r.ID)
 	}
-	if x.e.opt.Ended != nil {
-		x.r.Status, x.r.Error, x.r.Usage, x.r.EndedAt, x.r.Attempt = end.Status, end.Error, end.Usage, end.At, end.Attempt
-		x.e.opt.Ended(x.r)
+	if len(end.FollowUps) > 0 {
+		x.e.desk.wake()
 	}
+}
+
+// followUps are what is to be done after the run, which is as it will be stored.
+func (x *execution) followUps(end End) []FollowUp {
+	r := x.r
+	r.Status, r.Error, r.Usage, r.EndedAt, r.UpdatedAt, r.Attempt = end.Status, end.Error, end.Usage, end.At, end.At, end.Attempt
+	if end.Rollback {
+		r.Cancel = RollbackRun
+	}
+	return x.e.followUps(r, end.At)
 }
 
 // end tells how an attempt that was not cut off ended.
@@ -305,8 +326,8 @@ func (x *execution) end(err error) End {
 	case errors.As(err, &stop):
 		end.Status, end.Waiting = Cancelled, x.ledger.checkpoints
 		end.Rollback = stop.action == RollbackRun
-	case errors.Is(err, errTimeout):
-		end.Status, end.Error = TimedOut, graph.ErrorOf(errTimeout)
+	case x.overtime != nil && errors.Is(err, x.overtime):
+		end.Status, end.Error = TimedOut, x.overtime
 	default:
 		end.Status, end.Error = Failed, graph.ErrorOf(err)
 	}

@@ -310,7 +310,7 @@ func crashOnce(t fataler, p program, n int64, happens bool) (survived bool) {
 	var saw []event.Envelope
 	thread := newThread()
 	for life := 0; ; life++ {
-		w := open(t, dir, single(p.graph(&f)), func(o *run.Options) { o.MaxAttempts = 1000; o.Lease = time.Hour })
+		w := open(t, dir, single(p.graph(&f)), func(o *run.Options) { o.Lease = time.Hour })
 		if life < 3 { // three deaths, then a process that lives
 			w.faults.dieAfter(n, happens)
 		}

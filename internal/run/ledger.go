@@ -16,7 +16,6 @@ type ledger struct {
 	started     bool
 	ended       bool
 	attempt     int
-	cutOff      int  // attempts before this one that were not given up on purpose
 	checkpoints bool // the run has saved a checkpoint of its root graph
 	usage       item.Usage
 	turns       []openTurn // in the order in which they began
@@ -110,9 +109,6 @@ func (l *ledger) RunStarted(e event.RunStarted) error {
 
 func (l *ledger) AttemptStarted(e event.AttemptStarted) error {
 	l.attempt = e.Attempt
-	if e.Cause != handedOver {
-		l.cutOff++
-	}
 	return nil
 }
 

@@ -168,6 +168,8 @@ type Run struct {
 	LeftBy string
 	// HandedOver says, of a run that was just claimed, that the worker before gave it up on purpose.
 	HandedOver bool
+	// Crashes is how often a worker was lost with the run since it last saved something.
+	Crashes int
 	// Cancel is set once somebody asked for it.
 	Cancel Action
 }

@@ -41,31 +41,41 @@ func (e *Engine) claim() error {
 		return nil
 	}
 	defer e.leave()
-	for {
+	for !e.isDraining() { // else what is given back would be claimed again
 		room := e.opt.MaxRuns - e.Active()
 		if room <= 0 {
 			return nil
 		}
 		n := min(room, claimAtOnce)
-		runs, err := e.opt.Store.Claim(context.Background(), e.worker, e.opt.Lease, n)
+		got, err := e.take(n, Between{0, suspectAfter - 1})
 		if err != nil {
-			e.opt.Log.Error("claim runs", "err", err)
 			return err
 		}
-		left := 0
-		for _, r := range runs {
-			if r.LeftBy != "" || r.HandedOver {
-				left++
-			}
-			e.launch(r)
-		}
-		if left > 0 {
-			e.opt.Log.Info("going on with runs that a process before left", "runs", left)
-		}
-		if len(runs) < n {
-			return nil
+		if got < n {
+			return e.claimSuspects()
 		}
 	}
+	return nil
+}
+
+// take claims runs and launches them.
+func (e *Engine) take(n int, crashes Between) (int, error) {
+	runs, err := e.opt.Store.Claim(context.Background(), e.worker, e.opt.Lease, n, crashes)
+	if err != nil {
+		e.opt.Log.Error("claim runs", "err", err)
+		return 0, err
+	}
+	left := 0
+	for _, r := range runs {
+		if r.LeftBy != "" || r.HandedOver {
+			left++
+		}
+		e.launch(r)
+	}
+	if left > 0 {
+		e.opt.Log.Info("going on with runs that a process before left", "runs", left)
+	}
+	return len(runs), nil
 }
 
 // untilNext is how long the queue can be left alone after a look at it. What was due then and was not taken waits for
@@ -87,18 +97,11 @@ func (e *Engine) keepLeases() {
 	defer e.loops.Done()
 	tick := time.NewTicker(e.opt.Lease / 3)
 	defer tick.Stop()
-	stopping := e.stopping
-	var idle <-chan struct{}
 	for {
 		select {
 		case <-tick.C:
 			e.heartbeat()
-		case <-stopping:
-			stopping = nil
-			if idle = e.whenIdle(); idle == nil {
-				return
-			}
-		case <-idle:
+		case <-e.drained:
 			return
 		}
 	}
@@ -145,9 +148,9 @@ func (e *Engine) giveBack(r Run) {
 }
 
 // giveBackLater gives a run back with the next heartbeat, so that one whose journal cannot be read now is not tried
-// again and again in between. If the run was told to stop, there is nothing to wait for.
-func (e *Engine) giveBackLater(ctx context.Context, r Run) {
-	if ctx.Err() != nil {
+// again and again in between. While the engine drains there is nothing to wait for.
+func (e *Engine) giveBackLater(r Run) {
+	if e.isDraining() {
 		e.giveBack(r)
 		return
 	}

@@ -22,6 +22,7 @@ import (
 type meddler struct {
 	*faultyStore
 	created   func(run.Run)
+	claimed   func([]run.Run) []run.Run
 	released  func()
 	heartbeat func(held map[string]run.Action)
 	fail      atomic.Bool // the next write of the journal
@@ -33,6 +34,14 @@ func (m *meddler) CreateRun(ctx context.Context, who run.Identity, n run.NewRun)
 		m.created(c.Run)
 	}
 	return c, err
+}
+
+func (m *meddler) Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes run.Between) ([]run.Run, error) {
+	runs, err := m.faultyStore.Claim(ctx, worker, lease, n, crashes)
+	if m.claimed != nil {
+		runs = m.claimed(runs)
+	}
+	return runs, err
 }
 
 func (m *meddler) Release(ctx context.Context, worker, id string, epoch int) error {
@@ -61,6 +70,11 @@ func (m *meddler) Append(ctx context.Context, groups []journal.Group, sync bool)
 // openMeddled is open with a meddler between the engine and the database.
 func openMeddled(t *testing.T, g *graph.Graph, m *meddler, change ...func(*run.Options)) *world {
 	t.Helper()
+	return openMeddledIn(t, t.TempDir(), single(g), m, change...)
+}
+
+func openMeddledIn(t *testing.T, dir string, build func(context.Context, run.Run) (*graph.Graph, error), m *meddler, change ...func(*run.Options)) *world {
+	t.Helper()
 	w := &world{}
 	var j *journal.Journal
 	change = append(change, func(o *run.Options) {
@@ -68,7 +82,7 @@ func openMeddled(t *testing.T, g *graph.Graph, m *meddler, change ...func(*run.O
 		j = journal.Open(m, journal.Options{Poll: 20 * time.Millisecond})
 		o.Store, o.Journal = m, j
 	})
-	*w = *open(t, t.TempDir(), single(g), change...)
+	*w = *open(t, dir, build, change...)
 	w.j.Close() // the one that nobody uses
 	w.j = j
 	return w

@@ -12,8 +12,9 @@ import (
 // recorder is the way from a running graph into its journal. It keeps the ledger, and stops the run when it
 // can no longer be written.
 type recorder struct {
-	log  *journal.Log
-	stop context.CancelCauseFunc
+	log   *journal.Log
+	stop  context.CancelCauseFunc
+	saved func() // the graph saved something: the run has got further
 
 	mu     sync.Mutex // orders ledger and log alike
 	ledger *ledger
@@ -30,7 +31,11 @@ func (r *recorder) Record(ctx context.Context, b graph.Batch) error {
 		_, shown := s.(graph.Shown)
 		loose = loose && shown
 	}
-	return r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Loose: loose, Promise: b.Promise})
+	err := r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Loose: loose, Promise: b.Promise})
+	if err == nil && !loose {
+		r.saved()
+	}
+	return err
 }
 
 func (r *recorder) append(ctx context.Context, b journal.Batch) error {
@@ -69,11 +74,12 @@ func (r *recorder) enqueueLocked(ctx context.Context, b journal.Batch) (journal.
 	return ticket, nil
 }
 
-// end closes what is open and writes RunEnded; nothing can be recorded after it.
-func (r *recorder) end(ctx context.Context, e End, reason string) (End, error) {
+// end closes what is open and writes RunEnded with what follows from it; nothing can be recorded after it.
+func (r *recorder) end(ctx context.Context, e End, reason string, followUps func(End) []FollowUp) (End, error) {
 	r.mu.Lock()
 	events := r.ledger.closing(event.Status(e.Status), causeOf(e), e.Error)
 	e.Usage = r.ledger.usage
+	e.FollowUps = followUps(e)
 	ended := event.RunEnded{Status: event.Status(e.Status), Reason: reason, Error: e.Error, Usage: e.Usage}
 	b := journal.Batch{Events: append(events, envelopes(ended)...), Saves: []any{e}, Promise: true}
 	// Under the same lock: what a node left running could open something else in between.

@@ -19,6 +19,7 @@ type Store interface {
 	Runs
 	Queue
 	Assistants
+	FollowUps
 }
 
 // Threads keeps threads.
@@ -107,21 +108,30 @@ type Created struct {
 
 // Queue hands runs to workers.
 type Queue interface {
-	// Claim leases up to n runs that are due: pending ones whose thread is free, oldest first, and
-	// running ones whose lease has expired, unless it is the worker's own. Each claim raises the run's epoch.
-	Claim(ctx context.Context, worker string, lease time.Duration, n int) ([]Run, error)
+	// Claim leases up to n runs that are due: pending ones whose thread is free and running ones whose lease has expired,
+	// unless it is the worker's own. Only those that crashed as often as is asked for are taken, and, where no crash is
+	// asked for, those that are to be stopped. The oldest come first; of those that crashed more than once, those that did so
+	// the least. Each claim raises the run's epoch.
+	//
+	// A lease that expired is a crash. It is counted once, from 1 if the run has saved a checkpoint, or the outcome of a
+	// branch, since the one before.
+	Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes Between) ([]Run, error)
 	// ClaimPending leases one run that is still pending, whatever its thread does, in order to end it.
 	ClaimPending(ctx context.Context, worker string, lease time.Duration, id string) (Run, error)
 	// Heartbeat extends the leases of a worker. It returns the runs that the worker still holds, with how each
 	// is to be cancelled, if it is.
 	Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]Action, err error)
-	// Abandon expires the leases of workers whose names begin with a prefix, because they are known to be dead.
+	// Abandon expires the leases of workers whose names begin with a prefix, because they are known to be dead: those of
+	// runs and of follow-ups.
 	Abandon(ctx context.Context, prefix string) error
 	// Release gives a run back before its time, so that another worker takes it at once.
 	Release(ctx context.Context, worker, id string, epoch int) error
 	// NextDue is when, after a time, the next pending run becomes due; ok is false if there is none.
 	NextDue(ctx context.Context, after time.Time) (at time.Time, ok bool, err error)
 }
+
+// Between is a range with both ends.
+type Between struct{ Least, Most int }
 
 // End closes a run. It is saved with its RunEnded, in one transaction.
 type End struct {
@@ -136,8 +146,10 @@ type End struct {
 	Waiting bool
 	// Rollback removes the run with its checkpoints and journal.
 	Rollback bool
-	// Temporary lets the thread go, after readers have had some time.
+	// Temporary lets the thread go, after readers have had some time, and when its follow-ups are done.
 	Temporary bool
+	// FollowUps are what is to be done now.
+	FollowUps []FollowUp
 }
 
 // Begin marks the first execution of a run; it is saved with its RunStarted or AttemptStarted.

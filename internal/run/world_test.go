@@ -264,11 +264,11 @@ func (s *faultyStore) RequestCancel(ctx context.Context, who run.Identity, id st
 	return r, s.write(func() (err error) { r, err = s.DB.RequestCancel(ctx, who, id, a); return err })
 }
 
-func (s *faultyStore) Claim(ctx context.Context, worker string, lease time.Duration, n int) (r []run.Run, err error) {
+func (s *faultyStore) Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes run.Between) (r []run.Run, err error) {
 	if s.dead() {
 		return nil, errDead
 	}
-	return s.DB.Claim(ctx, worker, lease, n)
+	return s.DB.Claim(ctx, worker, lease, n, crashes)
 }
 
 func (s *faultyStore) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Action, error) {
@@ -283,6 +283,18 @@ func (s *faultyStore) Release(ctx context.Context, worker, id string, epoch int)
 		return errDead
 	}
 	return s.DB.Release(ctx, worker, id, epoch)
+}
+
+func (s *faultyStore) ClaimFollowUps(ctx context.Context, c run.FollowUpClaim) (list []run.FollowUp, err error) {
+	return list, s.write(func() (err error) { list, err = s.DB.ClaimFollowUps(ctx, c); return err })
+}
+
+func (s *faultyStore) FinishFollowUp(ctx context.Context, f run.FollowUp) error {
+	return s.write(func() error { return s.DB.FinishFollowUp(ctx, f) })
+}
+
+func (s *faultyStore) PutOffFollowUp(ctx context.Context, f run.FollowUp, interrupted bool) error {
+	return s.write(func() error { return s.DB.PutOffFollowUp(ctx, f, interrupted) })
 }
 
 // single builds the same graph for every run.

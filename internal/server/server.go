@@ -56,8 +56,8 @@ type Options struct {
 	NoTasks, NoLangGraph, NoDocs bool
 	// Scheduler fires crons; without one they cannot be made.
 	Scheduler *run.Scheduler
-	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The Ended of
-	// webhook.Deliveries belongs into the engine's options.
+	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The
+	// engine must have a handler for run.WebhookKind.
 	Webhooks bool
 	// LikeJS copies habits of LangGraph's JS server that its own test-suite compares and no client needs: frames are
 	// numbered 0, 1, 2 …, and what is not found is told as plain text.

@@ -55,11 +55,11 @@ func (m *mortal) Append(ctx context.Context, groups []journal.Group, sync bool) 
 	return m.DB.Append(ctx, groups, sync)
 }
 
-func (m *mortal) Claim(ctx context.Context, worker string, lease time.Duration, n int) ([]run.Run, error) {
+func (m *mortal) Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes run.Between) ([]run.Run, error) {
 	if err := m.alive(); err != nil {
 		return nil, err
 	}
-	return m.DB.Claim(ctx, worker, lease, n)
+	return m.DB.Claim(ctx, worker, lease, n, crashes)
 }
 
 func (m *mortal) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Action, error) {

@@ -6,5 +6,5 @@ var All = []Story{
 	interruptAndResume, parallelInterrupts, breakpoint,
 	errorMidStream, retryWithReset, warning, panicking, failingTools, timeout,
 	cancel, crash, crashInSubAgent, powerLoss, unknownOutcome, drain, queued,
-	customEvents, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
+	customEvents, whatTheModelSaw, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
 }

@@ -132,3 +132,29 @@ list of interrupts. The second run begins with the state that it found.
 		w.wait(w.start(run.Request{}), run.Success)
 	},
 }
+
+var whatTheModelSaw = Story{
+	Name: "what-the-model-saw",
+	Tells: `A middleware shows the model less than the thread has, and something that the thread does not have.
+
+The thread keeps every message. The journal tells of each turn what its model was shown: how many messages, which were
+left out, which were added, which tools were offered, and the digest under which the request itself is kept. No
+wire tells of it; whoever wants to know asks for the request.
+`,
+	Happens: func(w *World) {
+		w.requests = true
+		forget := agent.Middleware{Name: "forget", Model: func(next agent.ModelFunc) agent.ModelFunc {
+			return func(ctx context.Context, c *agent.ModelCall) (item.Message, error) {
+				msgs := c.Request.Messages
+				c.Request.Messages = append([]item.Message{item.UserText("summary", "They like trees.")}, msgs[len(msgs)-1:]...)
+				return next(ctx, c)
+			}
+		}}
+		look := tool.Func("look", "Looks at a tree.", func(context.Context, struct{}) (string, error) { return "tall", nil })
+		w.agent(agent.Options{Tools: tools(look), Middleware: []agent.Middleware{forget}, Model: scripted.Sequence(
+			scripted.Words("I like them too."), scripted.Words("Oaks."),
+		)})
+		w.ask("I like trees.", run.Success)
+		w.ask("Which?", run.Success)
+	},
+}

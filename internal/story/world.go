@@ -35,7 +35,9 @@ type World struct {
 	log   *journal.Journal
 	eng   *run.Engine
 	told  []told
-	wire  json.RawMessage // what runs remember of how they are shown; see run.Request.Wire
+	// requests says that what models are shown is put on record. Most stories are not about that.
+	requests bool
+	wire     json.RawMessage // what runs remember of how they are shown; see run.Request.Wire
 	// opened and begun, if set, are told of each process and of each run.
 	opened func()
 	begun  func(run string)
@@ -66,7 +68,7 @@ func (w *World) serve(g *graph.Graph) {
 	w.graph, w.store = g, &mortal{DB: db, dead: make(chan struct{})}
 	w.log = journal.Open(w.store, journal.Options{})
 	w.eng, err = run.Open(ctx, run.Options{
-		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Boot: w.boot,
+		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Boot: w.boot, Requests: w.requests,
 		Build: func(_ context.Context, r run.Run) (*graph.Graph, error) {
 			w.executes(r.ID) // a run that goes on after a crash, or that waited
 			return g, nil

@@ -2,9 +2,9 @@
 //
 // # Laws
 //
-//   - Nobody waits for a delivery: what cannot be queued is dropped, and told to the log.
-//   - Deliveries wait in memory. What has not arrived when the process ends is lost; a receiver that must know asks for the
-//     run.
+//   - A webhook is a follow-up of its run (see run.FollowUp): stored with the end of the run, sent until the receiver has
+//     answered with a 2xx or was tried too often. Nobody waits for it, and no crash loses it.
+//   - A receiver may get it more than once. The header webhook-id is the same each time and differs between runs.
 //   - No address of this machine or its network is reached, by whatever name or redirect, unless the settings allow it.
 //
 // Each is signed in the manner of standardwebhooks.com: the header webhook-signature is "v1," and the base64 of the
@@ -17,94 +17,86 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
-// Options are the settings of [Deliveries]. Secret and Report are required.
+// Options are the settings of a [Sender]. Secret, Run and Report are required.
 type Options struct {
 	// Secret signs what is sent, so that a receiver knows that it is ours.
 	Secret []byte
+	// Run finds a run.
+	Run func(ctx context.Context, who run.Identity, id string) (run.Run, error)
 	// Report writes what is told of a run that has ended.
 	Report func(context.Context, run.Run) ([]byte, error)
 	// AllowPrivate lets webhooks reach this machine and its network. Whoever may create runs may then make
 	// the server call whatever it can reach.
 	AllowPrivate bool
-	// Tries is how often a delivery is tried; Wait the pause after the first, which doubles. Default 4 and 1 s.
-	Tries int
-	Wait  time.Duration
-	Log   *slog.Logger
 }
 
-// Deliveries are what is on its way.
-type Deliveries struct {
+// Sender sends webhooks.
+type Sender struct {
 	opt    Options
 	client *http.Client
-	queue  chan run.Run
-	stop   chan struct{} // no more tries
-	once   sync.Once
-	done   sync.WaitGroup
 }
 
-const (
-	workers     = 4
-	queueLength = 1024
-)
+// timeout bounds a try.
+const timeout = 20 * time.Second
 
-// New starts the deliveries.
-func New(opt Options) (*Deliveries, error) {
-	if len(opt.Secret) == 0 || opt.Report == nil {
-		return nil, errors.New("webhooks need a secret and a report")
+// New makes a sender.
+func New(opt Options) (*Sender, error) {
+	if len(opt.Secret) == 0 || opt.Run == nil || opt.Report == nil {
+		return nil, errors.New("webhooks need a secret, runs and a report")
 	}
-	if opt.Tries <= 0 {
-		opt.Tries = 4
-	}
-	if opt.Wait <= 0 {
-		opt.Wait = time.Second
-	}
-	if opt.Log == nil {
-		opt.Log = slog.New(slog.DiscardHandler)
-	}
-	h := &Deliveries{opt: opt, queue: make(chan run.Run, queueLength), stop: make(chan struct{})}
+	h := &Sender{opt: opt}
 	// The address is looked at when the connection is made, not when the name is resolved: a name can stand for
 	// something else a moment later.
 	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		return h.mayReach(address)
 	}}
 	h.client = &http.Client{
-		Timeout:   15 * time.Second,
 		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, Proxy: nil, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // somewhere else is somewhere that nobody asked for
 		},
 	}
-	for range workers {
-		h.done.Go(h.work)
-	}
 	return h, nil
 }
 
-// Close gives up what has not been delivered after the tries under way.
-func (h *Deliveries) Close() {
-	h.once.Do(func() { close(h.stop) })
-	h.done.Wait()
+// Handler carries out the follow-ups that run.Webhook makes.
+func (h *Sender) Handler() run.Handler { return run.Handler{Do: h.Deliver, Timeout: timeout} }
+
+// Deliver sends the webhook of a run once.
+func (h *Sender) Deliver(ctx context.Context, f run.FollowUp) error {
+	r, err := h.opt.Run(ctx, run.Identity{Owner: f.Owner}, f.Run)
+	switch {
+	case err == nil:
+	case errors.Is(err, run.ErrNotFound) && len(f.Payload) > 0: // it was rolled back
+		if err := json.Unmarshal(f.Payload, &r); err != nil {
+			return fmt.Errorf("what was kept of run %s: %w", f.Run, err)
+		}
+	case errors.Is(err, run.ErrNotFound):
+		return nil // deleted at this moment; who deletes a run does not want it to be told
+	default:
+		return err
+	}
+	return h.send(ctx, r, f.Key)
 }
 
 var shared = netip.MustParsePrefix("100.64.0.0/10") // addresses of carriers, and of some clouds' own services
 
-func (h *Deliveries) mayReach(address string) error {
+func (h *Sender) mayReach(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("webhook address %s: %w", address, err)
@@ -116,62 +108,7 @@ func (h *Deliveries) mayReach(address string) error {
 	return nil
 }
 
-// Ended is told of every run that has ended; it belongs into run.Options. It never waits.
-func (h *Deliveries) Ended(r run.Run) {
-	if r.Request.Webhook == "" {
-		return
-	}
-	select {
-	case h.queue <- r:
-	default:
-		h.opt.Log.Error("too many webhooks wait; one is dropped", "run", r.ID)
-	}
-}
-
-func (h *Deliveries) work() {
-	for {
-		select {
-		case r := <-h.queue:
-			h.deliver(r)
-		case <-h.stop:
-			return
-		}
-	}
-}
-
-// deliver tries until it arrived or nobody waits any more.
-func (h *Deliveries) deliver(r run.Run) {
-	wait := h.opt.Wait
-	for try := 1; ; try++ {
-		err := h.send(r)
-		if err == nil {
-			return
-		}
-		// What is asked for may hold a secret in its address: the log gets only the host.
-		h.opt.Log.Warn("a webhook was not delivered", "run", r.ID, "host", hostOf(r.Request.Webhook), "try", try, "err", err)
-		if try >= h.opt.Tries {
-			return
-		}
-		select {
-		case <-time.After(wait):
-			wait *= 2
-		case <-h.stop:
-			return
-		}
-	}
-}
-
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Host
-}
-
-func (h *Deliveries) send(r run.Run) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+func (h *Sender) send(ctx context.Context, r run.Run, id string) error {
 	body, err := h.opt.Report(ctx, r)
 	if err != nil {
 		return err
@@ -181,7 +118,6 @@ func (h *Deliveries) send(r run.Run) error {
 		return err
 	}
 	at := strconv.FormatInt(time.Now().Unix(), 10)
-	id := "run_" + r.ID
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "tributary")
 	req.Header.Set("webhook-id", id)

@@ -3,11 +3,11 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/tributary-ai/tributary/internal/run"
 )
@@ -17,9 +17,15 @@ func report(_ context.Context, r run.Run) ([]byte, error) {
 	return json.Marshal(map[string]string{"run_id": r.ID, "status": string(r.Status)})
 }
 
-func webhooks(t *testing.T, change func(*Options)) *Deliveries {
+// sender knows one run, with a webhook.
+func sender(t *testing.T, url string, change func(*Options)) *Sender {
 	t.Helper()
-	opt := Options{Secret: []byte("s"), Report: report, Wait: time.Millisecond, AllowPrivate: true}
+	opt := Options{Secret: []byte("s"), Report: report, AllowPrivate: true, Run: func(_ context.Context, who run.Identity, id string) (run.Run, error) {
+		if who.Owner != "me" || id != "r1" {
+			return run.Run{}, run.ErrNotFound
+		}
+		return run.Run{ID: "r1", Owner: "me", Status: run.Success, Request: run.Request{Webhook: url}}, nil
+	}}
 	if change != nil {
 		change(&opt)
 	}
@@ -27,45 +33,91 @@ func webhooks(t *testing.T, change func(*Options)) *Deliveries {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.Close)
 	return h
 }
 
-func TestAWebhookIsSignedAndTriedAgain(t *testing.T) {
-	type delivery struct {
-		header http.Header
-		body   []byte
-	}
-	got := make(chan delivery, 10)
-	tries := 0
+var followUp = run.FollowUp{Key: "run_r1", Kind: run.WebhookKind, Run: "r1", Owner: "me"}
+
+type delivery struct {
+	header http.Header
+	body   []byte
+}
+
+func receive(t *testing.T, status int) (url string, got chan delivery) {
+	t.Helper()
+	got = make(chan delivery, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if tries++; tries < 3 {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
 		got <- delivery{r.Header, body}
+		w.WriteHeader(status)
 	}))
-	defer receiver.Close()
-	h := webhooks(t, nil)
-	h.Ended(run.Run{ID: "without"})
-	h.Ended(run.Run{ID: "r1", Status: run.Success, Request: run.Request{Webhook: receiver.URL + "/hook"}})
-	d := <-got
-	var body struct {
-		RunID  string `json:"run_id"`
-		Status string `json:"status"`
+	t.Cleanup(receiver.Close)
+	return receiver.URL + "/hook", got
+}
+
+func TestAWebhookIsSignedAndHasTheSameIdEachTime(t *testing.T) {
+	url, got := receive(t, 204)
+	h := sender(t, url, nil)
+	for range 2 {
+		if err := h.Deliver(t.Context(), followUp); err != nil {
+			t.Fatal(err)
+		}
+		d := <-got
+		var body struct {
+			RunID  string `json:"run_id"`
+			Status string `json:"status"`
+		}
+		if err := json.Unmarshal(d.body, &body); err != nil || body.RunID != "r1" || body.Status != "success" {
+			t.Errorf("got %s", d.body)
+		}
+		if id := d.header.Get("webhook-id"); id != "run_r1" {
+			t.Errorf("the id is %q, want the follow-up's key", id)
+		}
+		want := "v1," + Sign([]byte("s"), d.header.Get("webhook-id"), d.header.Get("webhook-timestamp"), d.body)
+		if d.header.Get("webhook-signature") != want {
+			t.Errorf("the signature is %q, want %q", d.header.Get("webhook-signature"), want)
+		}
 	}
-	if err := json.Unmarshal(d.body, &body); err != nil || body.RunID != "r1" || body.Status != "success" {
+}
+
+func TestARefusedWebhookIsNotDelivered(t *testing.T) {
+	url, got := receive(t, http.StatusServiceUnavailable)
+	if err := sender(t, url, nil).Deliver(t.Context(), followUp); err == nil {
+		t.Error("a 503 counts as delivered")
+	}
+	<-got
+}
+
+// Of a run that was rolled back only the follow-up is left.
+func TestAWebhookOfARunThatIsGone(t *testing.T) {
+	url, got := receive(t, 200)
+	h := sender(t, url, nil)
+	gone := run.Run{ID: "r2", Owner: "me", Status: run.Cancelled, Cancel: run.RollbackRun, Request: run.Request{Webhook: url}}
+	all := run.Webhook(gone)
+	if len(all) != 1 || all[0].Key != "run_r2" || all[0].Lane == "" {
+		t.Fatalf("its follow-ups are %+v", all)
+	}
+	f := all[0]
+	f.Run, f.Owner = gone.ID, gone.Owner
+	if err := h.Deliver(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if d := <-got; string(d.body) != `{"run_id":"r2","status":"cancelled"}` {
 		t.Errorf("got %s", d.body)
 	}
-	want := "v1," + Sign([]byte("s"), d.header.Get("webhook-id"), d.header.Get("webhook-timestamp"), d.body)
-	if d.header.Get("webhook-signature") != want {
-		t.Errorf("the signature is %q, want %q", d.header.Get("webhook-signature"), want)
+	f.Payload = nil // deleted
+	if err := h.Deliver(t.Context(), f); err != nil || len(got) > 0 {
+		t.Errorf("a run that was deleted: %v, told %d times", err, len(got))
+	}
+	h.opt.Run = func(context.Context, run.Identity, string) (run.Run, error) { return run.Run{}, errors.New("busy") }
+	if err := h.Deliver(t.Context(), f); err == nil {
+		t.Error("a run that cannot be read now counts as delivered")
 	}
 }
 
 func TestAWebhookReachesNobodyInside(t *testing.T) {
-	h := webhooks(t, func(o *Options) { o.AllowPrivate = false })
+	url, got := receive(t, 200)
+	h := sender(t, url, func(o *Options) { o.AllowPrivate = false })
 	for _, inside := range []string{
 		"127.0.0.1:80", "[::1]:80", "10.1.2.3:80", "192.168.1.1:443", "172.16.0.1:80", "169.254.169.254:80", "[fe80::1]:80", "[fd00::1]:80",
 		"0.0.0.0:80", "[::]:80", "100.64.1.1:80", "[::ffff:127.0.0.1]:80", "224.0.0.1:80", "not an address",
@@ -78,33 +130,23 @@ func TestAWebhookReachesNobodyInside(t *testing.T) {
 		t.Error(err)
 	}
 	// A name that stands for this machine is found out when the connection is made.
-	hit := make(chan struct{}, 1)
-	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hit <- struct{}{} }))
-	defer receiver.Close()
-	if err := h.send(run.Run{ID: "r", Request: run.Request{Webhook: receiver.URL}}); err == nil {
+	if err := h.Deliver(t.Context(), followUp); err == nil {
 		t.Error("this machine was reached")
 	}
-	select {
-	case <-hit:
+	if len(got) > 0 {
 		t.Error("the receiver was called")
-	default:
 	}
 }
 
 func TestAWebhookDoesNotFollowRedirects(t *testing.T) {
-	hit := make(chan struct{}, 1)
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hit <- struct{}{} }))
-	defer elsewhere.Close()
-	receiver := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	elsewhere, got := receive(t, 200)
+	receiver := httptest.NewServer(http.RedirectHandler(elsewhere, http.StatusTemporaryRedirect))
 	defer receiver.Close()
-	h := webhooks(t, nil)
-	if err := h.send(run.Run{ID: "r", Request: run.Request{Webhook: receiver.URL}}); err == nil {
+	if err := sender(t, receiver.URL, nil).Deliver(t.Context(), followUp); err == nil {
 		t.Error("a redirect counts as delivered")
 	}
-	select {
-	case <-hit:
+	if len(got) > 0 {
 		t.Error("the redirect was followed")
-	default:
 	}
 }
 
@@ -112,19 +154,5 @@ func TestAWebhookDoesNotFollowRedirects(t *testing.T) {
 func TestSignatureIsTheStandardOne(t *testing.T) {
 	if got, want := Sign([]byte("s"), "run_1", "1700000000", []byte("{}")), "WTUyw/uD8KfKA8dGME/47QZcsw5Ml7sxsSFw4d7RMsE="; got != want {
 		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-func TestAWebhookIsGivenUp(t *testing.T) {
-	tries := 0
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		tries++
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	h := webhooks(t, func(o *Options) { o.Tries = 3 })
-	h.deliver(run.Run{ID: "r", Request: run.Request{Webhook: receiver.URL}})
-	receiver.Close()
-	if tries != 3 {
-		t.Errorf("tried %d times, want 3", tries)
 	}
 }

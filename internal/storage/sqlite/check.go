@@ -106,7 +106,7 @@ func (db *DB) findings(ctx context.Context, query string) ([]string, error) {
 
 // rowName is SQL, within a text, that names a row of a table.
 var rowName = map[string]string{
-	"threads": "' || id || '", "runs": "' || id || '", "assistants": "' || id || '", "crons": "' || id || '",
+	"threads": "' || id || '", "runs": "' || id || '", "assistants": "' || id || '", "crons": "' || id || '", "follow_ups": "' || key || '",
 	"assistant_versions": "' || id || ' version ' || version || '",
 	"items":              "' || replace(ns, char(31), '.') || key || '",
 	"checkpoints":        "' || lower(hex(id)) || ' of thread ' || coalesce((SELECT t.id FROM threads t WHERE t.no = thread), '?') || '",

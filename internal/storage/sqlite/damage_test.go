@@ -54,6 +54,8 @@ func newCollection(t *testing.T) *collection {
 	failed := &event.Error{Code: "bad", Message: "went wrong"}
 	end := run.End{Run: c.run, Thread: c.thread, Status: run.Failed, Error: failed, At: at, Attempt: 1}
 	end.Usage.InputTokens = 7
+	end.FollowUps = []run.FollowUp{{Key: "key", Kind: "kind", Lane: "lane", Payload: json.RawMessage(`{"a":"words"}`), Run: c.run, Thread: c.thread,
+		Owner: c.who.Owner, CreatedAt: at, NextAt: at}}
 	opening, _, err := journal.Opening(c.run, c.thread, event.Envelope{Event: event.RunQueued{}}) // epoch 1, as the run's
 	c.ok(t, err)
 	refused, err := c.Append(ctx, []journal.Group{{
@@ -162,13 +164,19 @@ func (c *collection) readers() map[string]map[string]func(ctx context.Context) e
 				return err
 			},
 		},
+		"follow_ups": {
+			"FollowUps": func(ctx context.Context) error {
+				_, err := c.FollowUps(ctx, c.who, run.FollowUpQuery{Limit: 10})
+				return err
+			},
+		},
 	}
 }
 
 // key are columns by which rows are looked up: what changes there is not found, or found to be missing.
 var key = map[string]string{
 	"threads": "id owner", "runs": "id owner thread thread_id", "checkpoints": "thread ns id", "blobs": "thread ns field version", "kept": "thread ns checkpoint",
-	"assistants": "id owner current", "assistant_versions": "id version", "items": "owner ns key expires", "crons": "id owner",
+	"assistants": "id owner current", "assistant_versions": "id version", "items": "owner ns key expires", "crons": "id owner", "follow_ups": "owner",
 }
 
 // Whatever changes in a row, everybody who would get something of it is told instead, and a change by the store itself does not
@@ -235,7 +243,8 @@ func isDamage(err error) bool {
 func TestEveryColumnIsSealed(t *testing.T) {
 	db := openPlain(t)
 	// What is not sealed is nothing of a user's, and changes often. Pieces are named by their content.
-	open := map[string]string{"threads": "no", "runs": "no worker epoch lease_until cancel"}
+	open := map[string]string{"threads": "no", "runs": "no worker epoch lease_until cancel crashes crash_place crash_of",
+		"follow_ups": "no next attempts worker error parked"}
 	rows, err := db.read.QueryContext(t.Context(), `SELECT m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c
 		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT IN ('meta', 'journal', 'pieces')`)
 	got, err := collect(rows, err, func(row scanner) (name string, err error) { return name, row.Scan(&name) })
@@ -370,7 +379,7 @@ func TestDamagedRunDoesNotHoldUpTheQueue(t *testing.T) {
 	}
 	c.exec(t, "UPDATE runs SET request = '{\"assistant\":\"other\"}' WHERE id = 'run-2'")
 	c.ok(t, c.Abandon(ctx, "dead/"))
-	claimed, err := c.Claim(ctx, "w", time.Hour, 10)
+	claimed, err := c.Claim(ctx, "w", time.Hour, 10, run.Between{Most: 9})
 	if err != nil || len(claimed) != 1 || claimed[0].ID != "run-3" {
 		t.Errorf("claimed %v, %v", claimed, err)
 	}
@@ -382,7 +391,7 @@ func TestDamagedRunDoesNotHoldUpTheQueue(t *testing.T) {
 		t.Errorf("its thread is %+v, %v", th, err)
 	}
 	for range 2 {
-		if claimed, err := c.Claim(ctx, "w", time.Hour, 10); err != nil || len(claimed) != 0 {
+		if claimed, err := c.Claim(ctx, "w", time.Hour, 10, run.Between{Most: 9}); err != nil || len(claimed) != 0 {
 			t.Errorf("claimed again: %v, %v", claimed, err)
 		}
 	}

@@ -17,30 +17,42 @@ var (
 	releaseRun = runRows.update("id = ?1 AND worker = ?2 AND epoch = ?3", "status", "'pending'", "worker", "''", "lease_until", "0")
 )
 
+// accuse counts, once for each worker that let its runs go, that they crashed with it: anew for those that have saved
+// something since their last crash.
+const accuse = `UPDATE runs SET crashes = CASE crash_place WHEN p.place THEN crashes + 1 ELSE 1 END, crash_place = p.place, crash_of = worker
+	FROM (SELECT no, (SELECT coalesce(hex(max(c.id)), '') FROM checkpoints c WHERE c.thread = r.thread) || ':' ||
+			(SELECT count(*) FROM kept k WHERE k.thread = r.thread) AS place
+		FROM runs r WHERE worker <> '' AND lease_until < ?1 AND status = 'running' AND crash_of <> worker AND worker <> ?2) p
+	WHERE runs.no = p.no`
+
 // Claim leases runs that are due.
-func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n int) (claimed []run.Run, err error) {
+func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes run.Between) (claimed []run.Run, err error) {
 	// Looking costs no write: most of the time there is nothing to claim.
 	at := now()
 	var due bool
-	err = db.reads.row(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE status = 'pending' AND not_before <= ?1 AND lease_until < ?1)
-		OR EXISTS (SELECT 1 FROM runs WHERE worker <> '' AND worker <> ?2 AND status = 'running' AND lease_until < ?1)`, micros(at), worker).Scan(&due)
+	err = db.reads.row(ctx, `SELECT EXISTS (SELECT 1 FROM runs r WHERE status = 'pending' AND not_before <= ?1 AND lease_until < ?1 AND `+crashed+`)
+		OR EXISTS (SELECT 1 FROM runs r WHERE worker <> '' AND worker <> ?2 AND status = 'running' AND lease_until < ?1 AND `+crashed+`)`,
+		micros(at), worker, crashes.Least, crashes.Most).Scan(&due)
 	if err != nil || !due {
 		return nil, err
 	}
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
 		claimed = nil
 		at := now()
+		if err := tx.exec(ctx, accuse, micros(at), worker); err != nil {
+			return err
+		}
 		// The oldest due run of each thread that has none running, and whatever its worker left behind. What this
 		// worker holds is not left behind, however late its heartbeat is: the clock may have jumped, the machine slept.
 		// The plus keeps SQLite from walking all runs there ever were in the order of their numbers.
 		rows, err := tx.query(ctx, `SELECT no FROM (
-				SELECT r.no FROM runs r WHERE r.status = 'pending' AND r.not_before <= ?1 AND r.lease_until < ?1
+				SELECT r.no, r.crashes FROM runs r WHERE r.status = 'pending' AND r.not_before <= ?1 AND r.lease_until < ?1 AND `+crashed+`
 					AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.thread = r.thread AND o.status = 'running')
 					AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.thread = r.thread AND o.no < r.no AND `+inFlight+`
 						AND o.status = 'pending' AND o.not_before <= ?1)
 				UNION ALL
-				SELECT r.no FROM runs r WHERE r.status = 'running' AND r.worker <> '' AND r.worker <> ?3 AND r.lease_until < ?1)
-			ORDER BY +no LIMIT ?2`, micros(at), n, worker)
+				SELECT r.no, r.crashes FROM runs r WHERE r.status = 'running' AND r.worker <> '' AND r.worker <> ?2 AND r.lease_until < ?1 AND `+crashed+`)
+			ORDER BY max(crashes, 1), +no LIMIT ?5`, micros(at), worker, crashes.Least, crashes.Most, n)
 		nos, err := collect(rows, err, func(row scanner) (no int64, err error) { return no, row.Scan(&no) })
 		if err != nil {
 			return err
@@ -63,6 +75,10 @@ func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n i
 	})
 	return claimed, err
 }
+
+// crashed is true of runs that crashed as often as is asked for. Those that are to be stopped are not executed again, so it
+// does not matter how often they crashed.
+const crashed = "(r.crashes BETWEEN ?3 AND ?4 OR r.cancel <> '' AND ?3 = 0)"
 
 func (t *tx) lease(ctx context.Context, no int64, worker string, until time.Time, status run.Status) (run.Run, error) {
 	r, err := scanRun(t.row(ctx, runSelect+" WHERE no = ?", no))
@@ -136,7 +152,15 @@ func (db *DB) Heartbeat(ctx context.Context, worker string, lease time.Duration)
 // Abandon expires the leases of dead workers.
 func (db *DB) Abandon(ctx context.Context, prefix string) error {
 	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
-		return tx.exec(ctx, "UPDATE runs SET lease_until = 1 WHERE worker <> '' AND substr(worker, 1, length(?1)) = ?1", prefix)
+		err := tx.exec(ctx, "UPDATE runs SET lease_until = 1 WHERE worker <> '' AND substr(worker, 1, length(?1)) = ?1", prefix)
+		if err != nil {
+			return err
+		}
+		// All of a worker's runs at once: how many crashed together matters.
+		if err := tx.exec(ctx, accuse, micros(now()), ""); err != nil {
+			return err
+		}
+		return tx.exec(ctx, "UPDATE follow_ups SET next = 1, worker = '' WHERE worker <> '' AND substr(worker, 1, length(?1)) = ?1", prefix)
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 const inFlight = "status IN ('running', 'pending')"
 
 const runColumns = `id, thread_id, owner, assistant, status, request, created, updated, started, ended, not_before,
-	attempt, error, usage, worker, epoch, lease_until, cancel`
+	attempt, error, usage, worker, epoch, lease_until, cancel, crashes`
 
 var (
 	runSelect = "SELECT " + runColumns + ", " + runRows.intact("runs") + ", EXISTS (SELECT 1 FROM threads WHERE threads.id = runs.thread_id) FROM runs"
@@ -34,7 +34,7 @@ func scanRun(row scanner) (run.Run, error) {
 	var failure, usage sql.NullString
 	var created, updated, started, ended, notBefore, lease int64
 	err := row.Scan(&r.ID, &r.Thread, &r.Owner, &r.Assistant, &r.Status, &request, &created, &updated, &started, &ended,
-		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel, &intact, &hasThread)
+		&notBefore, &r.Attempt, &failure, &usage, &r.Worker, &r.Epoch, &lease, &r.Cancel, &r.Crashes, &intact, &hasThread)
 	if err != nil {
 		return r, err
 	}
@@ -259,6 +259,9 @@ func (db *DB) DeleteRun(ctx context.Context, who run.Identity, id string) error 
 		if err := tx.removeRun(ctx, l, " AND "+unused); err != nil {
 			return err
 		}
+		if err := tx.exec(ctx, "DELETE FROM follow_ups WHERE thread = ? AND run = ?", thread, id); err != nil {
+			return err
+		}
 		return tx.exec(ctx, cutOff.sealed, l.threadNo)
 	})
 }
@@ -330,6 +333,9 @@ func (t *tx) endRun(ctx context.Context, l leased, e run.End) error {
 		if err := t.removeRun(ctx, l, ""); err != nil {
 			return err
 		}
+	}
+	if err := t.addFollowUps(ctx, e.FollowUps); err != nil {
+		return err
 	}
 	return t.settleThread(ctx, l.threadNo, e, failure)
 }

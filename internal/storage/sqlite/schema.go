@@ -26,7 +26,7 @@ const schemaVersion = 3
 // changed; what comes later is a step of its own.
 var steps = []func(ctx context.Context, tx *sql.Tx) error{
 	toVersion2,
-	toVersion3,
+	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version3); return err },
 }
 
 // prepareFile makes the database if it is missing. It is made beside its place and put there as a whole, so that a file in
@@ -197,11 +197,7 @@ func toVersion2(ctx context.Context, tx *sql.Tx) error {
 //go:embed version2.sql
 var version2 string
 
-// toVersion3 makes room for what models were shown.
-func toVersion3(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, version3)
-	return err
-}
-
+// version3 adds what is to be done after runs, how often a run was cut off where it stands, and what models were shown.
+//
 //go:embed version3.sql
 var version3 string

@@ -45,7 +45,10 @@ CREATE TABLE runs (
   epoch       INTEGER NOT NULL DEFAULT 0,
   lease_until INTEGER NOT NULL DEFAULT 0,
   cancel      TEXT NOT NULL DEFAULT '',
-  sum         INTEGER NOT NULL DEFAULT 0
+  sum         INTEGER NOT NULL DEFAULT 0,
+  crashes     INTEGER NOT NULL DEFAULT 0, -- of its workers since it last saved something
+  crash_place TEXT NOT NULL DEFAULT '',    -- what it had saved then
+  crash_of    TEXT NOT NULL DEFAULT ''    -- the worker that was counted last
 );
 CREATE INDEX runs_by_thread ON runs (thread, no);
 CREATE INDEX runs_by_owner ON runs (owner, created);
@@ -170,3 +173,26 @@ CREATE TABLE pieces (
   data   BLOB NOT NULL,
   PRIMARY KEY (thread, hash)
 ) WITHOUT ROWID;
+
+-- What is to be done because a run has ended; a row goes when it was done.
+CREATE TABLE follow_ups (
+  no       INTEGER PRIMARY KEY AUTOINCREMENT,
+  key      TEXT NOT NULL UNIQUE,
+  kind     TEXT NOT NULL,
+  lane     TEXT NOT NULL,
+  run      TEXT NOT NULL,
+  thread   TEXT NOT NULL,
+  owner    TEXT NOT NULL,
+  payload  TEXT NOT NULL,
+  created  INTEGER NOT NULL,
+  next     INTEGER NOT NULL, -- when it is due; of one that a worker has, when its lease ends
+  attempts INTEGER NOT NULL DEFAULT 0,
+  worker   TEXT NOT NULL DEFAULT '',
+  error    TEXT NOT NULL DEFAULT '',
+  parked   INTEGER NOT NULL DEFAULT 0,
+  sum      INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX follow_ups_due ON follow_ups (kind, next) WHERE parked = 0;
+CREATE INDEX follow_ups_held ON follow_ups (worker) WHERE worker <> '';
+CREATE INDEX follow_ups_by_owner ON follow_ups (owner, no);
+CREATE INDEX follow_ups_by_thread ON follow_ups (thread, run);

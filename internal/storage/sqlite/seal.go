@@ -65,8 +65,9 @@ var (
 	versionRows    = sealedTable("assistant_versions", "id version graph name description config context metadata created")
 	itemRows       = sealedTable("items", "owner ns key value created updated expires ttl")
 	cronRows       = sealedTable("crons", "id owner thread assistant schedule timezone end_time next enabled request payload metadata keep created updated")
+	followUpRows   = sealedTable("follow_ups", "key kind lane run thread owner payload created")
 
-	sealedTables = []sealed{threadRows, runRows, checkpointRows, blobRows, keptRows, assistantRows, versionRows, itemRows, cronRows}
+	sealedTables = []sealed{threadRows, runRows, checkpointRows, blobRows, keptRows, assistantRows, versionRows, itemRows, cronRows, followUpRows}
 )
 
 // sum is the SQL that makes a row's sum, with other expressions for some of the columns.

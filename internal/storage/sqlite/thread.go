@@ -232,6 +232,7 @@ func (t *tx) deleteThread(ctx context.Context, no int64) ([]string, error) {
 		"DELETE FROM blobs WHERE thread = ?",
 		"DELETE FROM kept WHERE thread = ?",
 		"DELETE FROM pieces WHERE thread = ?",
+		"DELETE FROM follow_ups WHERE thread = (SELECT id FROM threads WHERE no = ?)",
 		"DELETE FROM threads WHERE no = ?",
 	} {
 		if err := t.exec(ctx, stmt, no); err != nil {
@@ -344,7 +345,8 @@ func (db *DB) PruneThread(ctx context.Context, who run.Identity, id string) erro
 func (db *DB) Sweep(ctx context.Context, at time.Time, n int) (runs []string, err error) {
 	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
 		rows, err := tx.query(ctx, `SELECT no FROM threads t WHERE expires > 0 AND expires <= ?
-			AND NOT EXISTS (SELECT 1 FROM runs WHERE thread = t.no AND `+inFlight+`) LIMIT ?`, micros(at), n)
+			AND NOT EXISTS (SELECT 1 FROM runs WHERE thread = t.no AND `+inFlight+`)
+			AND NOT EXISTS (SELECT 1 FROM follow_ups f WHERE f.thread = t.id AND f.parked = 0) LIMIT ?`, micros(at), n)
 		due, err := collect(rows, err, func(row scanner) (no int64, err error) { return no, row.Scan(&no) })
 		if err != nil {
 			return err

@@ -75,7 +75,7 @@ func claims(t *testing.T, b Backend) {
 	late := startRun(t, b, newThread(t, b, alice, `{}`).ID, waiting, func(n *run.NewRun) { n.Request.Delay = time.Hour })
 	claim := func(worker string, n int) []string {
 		t.Helper()
-		runs, err := b.Claim(ctx, worker, time.Minute, n)
+		runs, err := b.Claim(ctx, worker, time.Minute, n, anyCrashes)
 		must(t, err)
 		var ids []string
 		for _, r := range runs {
@@ -133,26 +133,26 @@ func leases(t *testing.T, b Backend) {
 		t.Errorf("another worker holds %v, %v", held, err)
 	}
 	must(t, b.Abandon(ctx, "nobody/"))
-	if runs, err := b.Claim(ctx, "w2", time.Minute, 10); err != nil || len(runs) != 0 {
+	if runs, err := b.Claim(ctx, "w2", time.Minute, 10, anyCrashes); err != nil || len(runs) != 0 {
 		t.Errorf("claimed %v whose worker lives, %v", runs, err)
 	}
 	must(t, b.Abandon(ctx, "node/"))
 	// After a jump of the clock or a sleep of the machine a worker finds its own leases expired. They are still its own.
-	if runs, err := b.Claim(ctx, worker, time.Minute, 10); err != nil || len(runs) != 0 {
+	if runs, err := b.Claim(ctx, worker, time.Minute, 10, anyCrashes); err != nil || len(runs) != 0 {
 		t.Errorf("a worker claimed its own %v once more, %v", runs, err)
 	}
 	waits := startRun(t, b, newThread(t, b, alice, `{}`).ID, func(n *run.NewRun) { n.Worker = "" })
-	if runs, err := b.Claim(ctx, worker, time.Minute, 10); err != nil || len(runs) != 1 || runs[0].ID != waits.ID {
+	if runs, err := b.Claim(ctx, worker, time.Minute, 10, anyCrashes); err != nil || len(runs) != 1 || runs[0].ID != waits.ID {
 		t.Errorf("beside a run that is due, a worker claimed %v, %v", runs, err)
 	}
-	runs, err := b.Claim(ctx, "w2", time.Minute, 10)
+	runs, err := b.Claim(ctx, "w2", time.Minute, 10, anyCrashes)
 	must(t, err)
 	if len(runs) != 1 || runs[0].Epoch != 2 || runs[0].HandedOver || runs[0].Attempt != 1 {
 		t.Fatalf("claimed %+v", runs)
 	}
 	wantErr(t, "release by the old worker", b.Release(ctx, worker, r.ID, 1), journal.ErrFenced)
 	must(t, b.Release(ctx, "w2", r.ID, 2))
-	runs, err = b.Claim(ctx, "w3", time.Minute, 10)
+	runs, err = b.Claim(ctx, "w3", time.Minute, 10, anyCrashes)
 	must(t, err)
 	if len(runs) != 1 || runs[0].Epoch != 3 || !runs[0].HandedOver {
 		t.Fatalf("claimed %+v, want one that was handed over", runs)
@@ -211,7 +211,7 @@ func fenced(t *testing.T, b Backend) {
 	r := startRun(t, b, newThread(t, b, alice, `{}`).ID)
 	good := startRun(t, b, newThread(t, b, alice, `{}`).ID)
 	must(t, b.Abandon(ctx, "node/"))
-	_, err := b.Claim(ctx, "w2", time.Minute, 10)
+	_, err := b.Claim(ctx, "w2", time.Minute, 10, anyCrashes)
 	must(t, err)
 	good, err = b.Run(ctx, alice, good.ID)
 	must(t, err)
@@ -296,3 +296,5 @@ func failingGroup(t *testing.T, b Backend) {
 		t.Errorf("the run has %d chunks, %v", len(chunks), err)
 	}
 }
+
+var anyCrashes = run.Between{Most: 1000}

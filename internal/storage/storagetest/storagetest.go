@@ -59,6 +59,10 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"crons":                           crons,
 		"cron search":                     cronSearch,
 		"firing of crons":                 cronFiring,
+		"crashes":                         crashes,
+		"follow-ups":                      followUps,
+		"follow-ups in lanes":             followUpLanes,
+		"follow-ups and what they follow": followUpLives,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}

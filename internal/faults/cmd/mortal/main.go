@@ -1,4 +1,5 @@
-// Command mortal is tributary's server with one thing added that can be killed in the middle: a tool that has an effect.
+// Command mortal is tributary's server with one thing added that can be killed in the middle: a tool that has an effect. Its
+// webhooks may reach this machine.
 // The tests of package faults start it; nobody else has a use for it.
 package main
 
@@ -20,7 +21,11 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/internal/door"
+	"github.com/tributary-ai/tributary/internal/faults"
+	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/langgraph"
+	"github.com/tributary-ai/tributary/internal/server/webhook"
 	"github.com/tributary-ai/tributary/model/registry"
 	"github.com/tributary-ai/tributary/tool"
 )
@@ -50,13 +55,20 @@ func serve() error {
 	}
 	mock, _ := m.Lookup("mock")
 	rt, err := tributary.Open(ctx, tributary.Options{
-		Dir: *data, Disk: *disk, Models: tributary.OneModel(mock.Model()), Tools: []tool.Tool{effect(*data)}, MaxAttempts: 100, Log: log,
+		Dir: *data, Disk: *disk, Models: tributary.OneModel(mock.Model()), Tools: []tool.Tool{effect(*data)}, Log: log,
 	})
 	if err != nil {
 		return err
 	}
 	parts := door.Open(rt)
-	srv, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Log: log})
+	hooks, err := webhook.New(webhook.Options{
+		Secret: []byte(faults.WebhookSecret), Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs), AllowPrivate: true,
+	})
+	if err != nil {
+		return errors.Join(err, rt.Close(ctx))
+	}
+	parts.Engine.Handle(run.WebhookKind, hooks.Handler())
+	srv, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Webhooks: true, Log: log})
 	if err != nil {
 		return errors.Join(err, rt.Close(ctx))
 	}
