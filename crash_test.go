@@ -235,7 +235,7 @@ func effect(dir string) tool.Tool {
 // crashChild starts what is left of the runs, follows all of them, and prints what its followers see.
 func crashChild(dir string) error {
 	ctx := context.Background()
-	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, Model: crashModel(), Tools: []tool.Tool{effect(dir)}})
+	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, Models: tributary.OneModel(crashModel()), Tools: []tool.Tool{effect(dir)}})
 	if err != nil {
 		return err
 	}
@@ -253,16 +253,15 @@ func crashChild(dir string) error {
 		fmt.Fprintf(out, "event %s %s\n", env.Run, line)
 		_ = out.Flush()
 	}
-	parts := rt.Parts()
 	for i := range crashRuns {
 		thread := fmt.Sprintf("00000000-0000-7000-8000-%012d", i)
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			runs, err := parts.Store.ThreadRuns(ctx, crashOwner, thread, "", 1, 0)
+			runs, _, err := rt.Runs(ctx, "", tributary.RunQuery{Thread: thread})
 			events := rt.Stream(ctx, tributary.Request{Thread: thread, Text: "have an effect"})
 			if err == nil && len(runs) > 0 {
-				events = parts.Journal.Follow(ctx, runs[0].ID, journal.Position{})
+				events = rt.Follow(ctx, "", runs[0].ID, tributary.Position{})
 			}
 			for env, err := range events {
 				if err != nil {

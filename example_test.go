@@ -38,7 +38,7 @@ func Example() {
 // A model of your own; anything with a Stream method will do.
 func ExampleRuntime_Chat() {
 	ctx := context.Background()
-	rt, err := tributary.Open(ctx, tributary.Options{Model: scripted.Always(scripted.Say("Rivers gather streams."))})
+	rt, err := tributary.Open(ctx, tributary.Options{Models: tributary.OneModel(scripted.Always(scripted.Say("Rivers gather streams.")))})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -67,14 +67,15 @@ func ExampleRuntime_Resume() {
 		log.Fatal(err)
 	}
 	defer rt.Close(ctx)
-	var thread string
+	var thread, question string
 	for env := range rt.Stream(ctx, tributary.Request{Assistant: "review", Input: []byte(`{}`)}) {
 		thread = env.Thread
 		if q, ok := env.Event.(event.InterruptRaised); ok {
+			question = q.ID
 			fmt.Printf("asked: %s\n", q.Value)
 		}
 	}
-	for env := range rt.Resume(ctx, tributary.Request{Assistant: "review", Thread: thread}, "no") {
+	for env := range rt.Resume(ctx, tributary.Request{Thread: thread}, tributary.Answer{Interrupt: question, Value: "no"}) {
 		if n, ok := env.Event.(event.NodeEnded); ok {
 			fmt.Printf("wrote: %s\n", n.Update)
 		}

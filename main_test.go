@@ -6,12 +6,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"github.com/tributary-ai/tributary"
-	"github.com/tributary-ai/tributary/internal/run"
 )
-
-var crashOwner = run.Identity{Owner: tributary.DefaultOwner}
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {

@@ -9,16 +9,28 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/model/registry"
+	"github.com/tributary-ai/tributary/tool"
 )
 
 // readme is the program of README.md.
 func readme(ctx context.Context) error {
-	rt, err := tributary.Open(ctx, tributary.Options{Dir: "data"})
+	type place struct {
+		City string `json:"city" jsonschema:"name of the city"`
+	}
+	weather := tool.Func("weather", "Tells the weather in a city.", func(ctx context.Context, in place) (string, error) {
+		return "It is sunny in " + in.City + ".", nil
+	})
+	models, err := registry.New(registry.Options{}) // those whose keys are in the environment, else the offline one
+	if err != nil {
+		return err
+	}
+	rt, err := tributary.Open(ctx, tributary.Options{Dir: "data", Models: models, Tools: []tool.Tool{weather}})
 	if err != nil {
 		return err
 	}
 	defer rt.Close(ctx)
-	for env, err := range rt.Stream(ctx, tributary.Request{Text: "count to fifteen"}) {
+	for env, err := range rt.Stream(ctx, tributary.Request{Text: "What is the weather in Paris?"}) {
 		if err != nil {
 			return err
 		}
@@ -72,6 +84,9 @@ func TestDocumentedProgramsRun(t *testing.T) {
 		t.Errorf("doc.go shows a program that is not run here:\n%s", shown)
 	}
 	t.Chdir(t.TempDir())
+	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"} {
+		t.Setenv(key, "") // nobody is asked but the offline model
+	}
 	for name, program := range map[string]func(context.Context) error{"README.md": readme, "doc.go": packageComment} {
 		if err := program(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)

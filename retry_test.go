@@ -62,9 +62,9 @@ func TestTheRetryPolicyIsFollowed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
-			opt := tributary.Options{Model: failing(&calls), Retry: c.retry}
+			opt := tributary.Options{Models: tributary.OneModel(failing(&calls)), Retry: c.retry}
 			if c.fallback {
-				opt.Fallbacks = []model.Model{scripted.Always(scripted.Say("I can."))}
+				opt.Models = tributary.OneModel(failing(&calls), scripted.Always(scripted.Say("I can.")))
 			}
 			rt, err := tributary.Open(t.Context(), opt)
 			if err != nil {

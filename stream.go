@@ -2,39 +2,16 @@ package tributary
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/journal"
-	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/item"
 )
-
-// Request is what a run is asked to do.
-type Request struct {
-	// Thread is the conversation to go on with; empty begins a new one, whose id is in every envelope.
-	Thread string
-	// Text is what the user says. For graphs without messages give Input instead: an object of fields.
-	Text  string
-	Input json.RawMessage
-	// Assistant is an assistant's id or a graph's name; empty for the built-in agent.
-	Assistant string
-	// Owner is whose run it is; empty for the local user.
-	Owner string
-	// Configurable is an object of settings for the graph; Context a value for its nodes.
-	Configurable json.RawMessage
-	Context      json.RawMessage
-	Metadata     json.RawMessage
-	// RecursionLimit bounds the steps of the run; 0 for the default.
-	RecursionLimit int
-	// StopWithReader cancels the run when the reader breaks out of the loop or its context ends. Otherwise
-	// leaving stops the reading and nothing else.
-	StopWithReader bool
-}
 
 // InterruptedError is returned by Chat for a run that stopped to ask something. [Runtime.Resume] answers it.
 type InterruptedError struct {
@@ -49,81 +26,82 @@ func (e *InterruptedError) Error() string {
 	return fmt.Sprintf("thread %s waits for an answer to %s", e.Thread, e.Interrupts[0].Value)
 }
 
+// Position is a place in a run's journal: after the event of the number Seq that was written under Epoch. The zero Position
+// is the beginning. A reader that has kept only the number may leave out the epoch, and with it the check that
+// the event is still the one it saw.
+type Position struct {
+	Epoch int
+	Seq   uint64
+}
+
+// After is the position after an event.
+func After(env *event.Envelope) Position { return Position{env.Epoch, env.Seq} }
+
 // Stream starts a run and yields its events until it has ended. An error is the last thing yielded; a run that
 // fails is not an error of Stream: its RunEnded says so.
 func (r *Runtime) Stream(ctx context.Context, req Request) iter.Seq2[event.Envelope, error] {
 	return func(yield func(event.Envelope, error) bool) {
-		rr := run.Request{Input: req.Input}
-		if rr.Input == nil {
-			in, err := json.Marshal(map[string][]item.Message{"messages": {item.UserText("", req.Text)}})
-			if err != nil {
-				yield(event.Envelope{}, err)
-				return
-			}
-			rr.Input = in
-		}
-		r.stream(ctx, req, rr, yield)
-	}
-}
-
-// Resume answers a thread that waits: with the answer to its one pending interrupt, or with a map from
-// interrupt ids to answers. It yields the events of the run that goes on.
-func (r *Runtime) Resume(ctx context.Context, req Request, answer any) iter.Seq2[event.Envelope, error] {
-	return func(yield func(event.Envelope, error) bool) {
-		command, err := json.Marshal(map[string]any{"resume": answer})
+		started, err := r.Start(ctx, req)
 		if err != nil {
-			yield(event.Envelope{}, fmt.Errorf("resume: %w", err))
+			yield(event.Envelope{}, err)
 			return
 		}
-		r.stream(ctx, req, run.Request{Command: command}, yield)
-	}
-}
-
-func (r *Runtime) stream(ctx context.Context, req Request, rr run.Request, yield func(event.Envelope, error) bool) {
-	who := run.Identity{Owner: req.Owner}
-	if who.Owner == "" {
-		who.Owner = DefaultOwner
-	}
-	started, err := r.start(ctx, who, req, rr)
-	if err != nil {
-		yield(event.Envelope{}, err)
-		return
-	}
-	finished := false
-	if req.StopWithReader {
-		defer func() {
-			if !finished {
-				// The reader's context may have ended; the cancel must still arrive.
-				_, err := r.engine.Cancel(context.WithoutCancel(ctx), who, started.ID, run.StopRun)
-				if err != nil {
-					r.log.Error("cancel a run whose reader left", "run", started.ID, "err", err)
+		finished := false
+		if req.StopWithReader {
+			defer func() {
+				if !finished {
+					// The reader's context may have ended; the cancel must still arrive.
+					if _, err := r.Cancel(context.WithoutCancel(ctx), req.Owner, started.ID); err != nil {
+						r.log.Error("cancel a run whose reader left", "run", started.ID, "err", err)
+					}
 				}
-			}
-		}()
-	}
-	for env, err := range r.journal.Follow(ctx, started.ID, journal.Position{}) {
-		_, finished = env.Event.(event.RunEnded)
-		if !yield(env, err) {
-			return
+			}()
 		}
+		r.follow(ctx, started.ID, Position{}, func(env event.Envelope, err error) bool {
+			_, finished = env.Event.(event.RunEnded)
+			return yield(env, err)
+		})
 	}
 }
 
-func (r *Runtime) start(ctx context.Context, who run.Identity, req Request, rr run.Request) (run.Run, error) {
-	name := req.Assistant
-	if name == "" {
-		name = DefaultGraph
+// Resume answers questions of the thread that the request names, and yields the events of the run that goes on. It is
+// Stream with [Request].Answers: an answer to what is not asked is refused before anything is created.
+func (r *Runtime) Resume(ctx context.Context, req Request, answers ...Answer) iter.Seq2[event.Envelope, error] {
+	req.Answers = append(slices.Clip(req.Answers), answers...)
+	if len(req.Answers) == 0 {
+		return func(yield func(event.Envelope, error) bool) {
+			yield(event.Envelope{}, invalid("answers", "there are none"))
+		}
 	}
-	rr.Assistant, rr.Context, rr.Metadata, rr.CreateThread = name, req.Context, req.Metadata, true
-	var err error
-	rr.Config, err = json.Marshal(struct {
-		Configurable   json.RawMessage `json:"configurable,omitempty"`
-		RecursionLimit int             `json:"recursion_limit,omitempty"`
-	}{req.Configurable, req.RecursionLimit})
-	if err != nil {
-		return run.Run{}, run.Invalidf("configurable", "%v", err)
+	return r.Stream(ctx, req)
+}
+
+// Follow yields the events of a run after a position until it has ended: those that are there, and then those that come. Breaking
+// out of the loop stops the reading and nothing else. An error is the last thing yielded.
+func (r *Runtime) Follow(ctx context.Context, owner, id string, after Position) iter.Seq2[event.Envelope, error] {
+	return func(yield func(event.Envelope, error) bool) {
+		if _, err := r.Run(ctx, owner, id); err != nil {
+			yield(event.Envelope{}, err)
+			return
+		}
+		r.follow(ctx, id, after, yield)
 	}
-	return r.engine.Order(ctx, who, run.Order{Thread: req.Thread, Request: rr})
+}
+
+// follow reads until the run has ended, the reader has enough, or the runtime is closed.
+func (r *Runtime) follow(ctx context.Context, id string, after Position, yield func(event.Envelope, error) bool) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(r.over, stop)()
+	for env, err := range r.journal.Follow(ctx, id, journal.Position(after)) {
+		if err != nil {
+			yield(event.Envelope{}, r.told(err))
+			return
+		}
+		if !yield(env, nil) {
+			return
+		}
+	}
 }
 
 // Chat starts a run, waits for its end, and returns the text of the last message of the root task. A run that

@@ -11,8 +11,8 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/journal"
-	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
 )
@@ -37,7 +37,7 @@ func open(t *testing.T, opt tributary.Options) *tributary.Runtime {
 }
 
 func TestDeltasCarryTheirMessageAndSumUpToIt(t *testing.T) {
-	rt := open(t, tributary.Options{Model: scripted.Always(scripted.Say("A sentence in pieces."))})
+	rt := open(t, tributary.Options{Models: tributary.OneModel(scripted.Always(scripted.Say("A sentence in pieces.")))})
 	texts := map[string]string{}
 	var turn string
 	for env, err := range rt.Stream(t.Context(), tributary.Request{Text: "go"}) {
@@ -58,7 +58,7 @@ func TestDeltasCarryTheirMessageAndSumUpToIt(t *testing.T) {
 
 func TestBreakingOutStopsTheReadingAndNotTheRun(t *testing.T) {
 	let := make(chan struct{})
-	rt := open(t, tributary.Options{Model: scripted.Always(scripted.Say("first ").Wait(let).Say("second"))})
+	rt := open(t, tributary.Options{Models: tributary.OneModel(scripted.Always(scripted.Say("first ").Wait(let).Say("second")))})
 	var id string
 	for env := range rt.Stream(t.Context(), tributary.Request{Text: "go"}) {
 		if _, ok := env.Event.(event.TextDelta); ok {
@@ -67,8 +67,8 @@ func TestBreakingOutStopsTheReadingAndNotTheRun(t *testing.T) {
 		}
 	}
 	close(let)
-	r, err := rt.Parts().Engine.Wait(t.Context(), run.Identity{Owner: tributary.DefaultOwner}, id)
-	if err != nil || r.Status != run.Success {
+	r, err := rt.Wait(t.Context(), "", id)
+	if err != nil || r.Status != event.Success {
 		t.Errorf("the run is %s, %v", r.Status, err)
 	}
 }
@@ -79,7 +79,7 @@ func TestStopWithReaderCancelsTheRun(t *testing.T) {
 		"context": func(cancel context.CancelFunc) bool { cancel(); return false },
 	} {
 		t.Run(name, func(t *testing.T) {
-			rt := open(t, tributary.Options{Model: scripted.Always(scripted.Say("first ").Stall())})
+			rt := open(t, tributary.Options{Models: tributary.OneModel(scripted.Always(scripted.Say("first ").Stall()))})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var id string
@@ -94,8 +94,8 @@ func TestStopWithReaderCancelsTheRun(t *testing.T) {
 					}
 				}
 			}
-			r, err := rt.Parts().Engine.Wait(t.Context(), run.Identity{Owner: tributary.DefaultOwner}, id)
-			if err != nil || r.Status != run.Cancelled {
+			r, err := rt.Wait(t.Context(), "", id)
+			if err != nil || r.Status != event.Cancelled {
 				t.Errorf("the run is %s, %v", r.Status, err)
 			}
 		})
@@ -119,23 +119,21 @@ func TestClosingTwiceIsClosingOnce(t *testing.T) {
 
 // A run that is rolled back before a reader begins to read is gone, and the reader is told.
 func TestReaderOfARunThatWasRolledBackDoesNotWait(t *testing.T) {
-	rt := open(t, tributary.Options{Model: scripted.Always(scripted.Say("first ").Stall())})
-	who := run.Identity{Owner: tributary.DefaultOwner}
+	rt := open(t, tributary.Options{Models: tributary.OneModel(scripted.Always(scripted.Say("first ").Stall()))})
 	var id string
 	for env := range rt.Stream(t.Context(), tributary.Request{Text: "go"}) {
 		id = env.Run
 		break
 	}
-	parts := rt.Parts()
-	if _, err := parts.Engine.Cancel(t.Context(), who, id, run.RollbackRun); err != nil {
+	if _, err := rt.Rollback(t.Context(), "", id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parts.Engine.Wait(t.Context(), who, id); !errors.Is(err, run.ErrNotFound) {
+	if _, err := rt.Wait(t.Context(), "", id); !errors.Is(err, tributary.ErrNotFound) {
 		t.Fatalf("the run is there: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	for _, err := range parts.Journal.Follow(ctx, id, journal.Position{}) {
+	for _, err := range door.Open(rt).Journal.Follow(ctx, id, journal.Position{}) {
 		// What is still in memory at that moment may be read to its end.
 		if err != nil && !errors.Is(err, journal.ErrGone) {
 			t.Errorf("the reader is told %v, want ErrGone", err)
@@ -151,7 +149,7 @@ func TestConversationGoesOnInItsThread(t *testing.T) {
 		}
 		return scripted.Say(strings.Join(said, "|"))
 	})
-	rt := open(t, tributary.Options{Model: m})
+	rt := open(t, tributary.Options{Models: tributary.OneModel(m)})
 	const thread = "00000000-0000-7000-8000-000000000001"
 	for i, want := range []string{"a", "a|a|b"} {
 		got, err := rt.Chat(t.Context(), tributary.Request{Thread: thread, Text: string(rune('a' + i))})
@@ -163,14 +161,14 @@ func TestConversationGoesOnInItsThread(t *testing.T) {
 		t.Errorf("another conversation: %q, %v", got, err)
 	}
 	_, err := rt.Chat(t.Context(), tributary.Request{Thread: thread, Text: "d", Owner: "eve"})
-	if !errors.Is(err, run.ErrNotFound) {
+	if !errors.Is(err, tributary.ErrNotFound) {
 		t.Errorf("somebody else's thread: %v", err)
 	}
 }
 
 func TestChatTellsHowARunFailed(t *testing.T) {
 	rt := open(t, tributary.Options{
-		Model: scripted.Always(scripted.Say("half ").Fail(&model.Error{Class: model.Auth, Provider: "p", Message: "the key is wrong"})),
+		Models: tributary.OneModel(scripted.Always(scripted.Say("half ").Fail(&model.Error{Class: model.Auth, Provider: "p", Message: "the key is wrong"}))),
 	})
 	text, err := rt.Chat(t.Context(), tributary.Request{Text: "go"})
 	var told *event.Error
@@ -185,10 +183,10 @@ func TestChatTellsHowARunFailed(t *testing.T) {
 // The text so far comes with the error, also where the reader goes away.
 func TestChatReturnsTheTextSoFarWhenItsReaderLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	rt := open(t, tributary.Options{Model: scripted.Always(scripted.Say("half a sentence").Do(func(context.Context) error {
+	rt := open(t, tributary.Options{Models: tributary.OneModel(scripted.Always(scripted.Say("half a sentence").Do(func(context.Context) error {
 		time.AfterFunc(50*time.Millisecond, leave) // by then it has been read; if not, the test says less and does not fail
 		return nil
-	}).Stall())})
+	}).Stall()))})
 	text, err := rt.Chat(ctx, tributary.Request{Text: "go", StopWithReader: true})
 	if err == nil || !strings.HasPrefix("half a sentence", text) {
 		t.Errorf("got %q, %v", text, err)
@@ -196,10 +194,10 @@ func TestChatReturnsTheTextSoFarWhenItsReaderLeaves(t *testing.T) {
 }
 
 func TestChatReturnsTheLastTryAndNothingOfTheVoidedOne(t *testing.T) {
-	rt := open(t, tributary.Options{Model: scripted.Sequence(
+	rt := open(t, tributary.Options{Models: tributary.OneModel(scripted.Sequence(
 		scripted.Say("this never comes to its e").Cut(),
 		scripted.Say("This does."),
-	)})
+	))})
 	got, err := rt.Chat(t.Context(), tributary.Request{Text: "go"})
 	if err != nil || got != "This does." {
 		t.Errorf("%q, %v", got, err)
@@ -218,7 +216,7 @@ func TestChatTellsOfAnInterrupt(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	var status event.Status
-	for env, err := range rt.Resume(t.Context(), tributary.Request{Assistant: "ask", Thread: asked.Thread}, true) {
+	for env, err := range rt.Resume(t.Context(), tributary.Request{Assistant: "ask", Thread: asked.Thread}, tributary.Answer{Interrupt: asked.Interrupts[0].ID, Value: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +236,7 @@ func TestUnknownAssistantAndModelAreRefusedBeforeAnythingIsStored(t *testing.T) 
 			t.Errorf("%+v was accepted", req)
 		}
 	}
-	_, total, err := rt.Parts().Store.SearchThreads(t.Context(), run.Identity{Owner: tributary.DefaultOwner}, run.ThreadQuery{})
+	_, total, err := rt.Threads().Search(t.Context(), "", tributary.ThreadQuery{})
 	if err != nil || total != 0 {
 		t.Errorf("%d threads were made, %v", total, err)
 	}
@@ -246,8 +244,8 @@ func TestUnknownAssistantAndModelAreRefusedBeforeAnythingIsStored(t *testing.T) 
 
 type refusing struct{}
 
-func (refusing) Choose(context.Context, tributary.Config) (tributary.Choice, error) {
-	return tributary.Choice{}, run.Invalidf("model_name", "no such model")
+func (refusing) Choose(context.Context, model.Wish) (model.Choice, error) {
+	return model.Choice{}, &model.WishError{Setting: "model_name", Reason: "no such model"}
 }
 
 // Chat joins deltas once. With a quadratic join this would allocate gigabytes; it is counted, not timed.
@@ -257,7 +255,7 @@ func TestChatIsLinear(t *testing.T) {
 	for i := range pieces {
 		pieces[i] = "x"
 	}
-	rt := open(t, tributary.Options{Model: scripted.Always(scripted.Pieces(pieces...))})
+	rt := open(t, tributary.Options{Models: tributary.OneModel(scripted.Always(scripted.Pieces(pieces...)))})
 	r := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributary-ai/tributary/agent"
@@ -38,14 +39,10 @@ type Options struct {
 	// process.
 	Disk bool
 
-	// Model is what the built-in agent calls where Models is nil. Nil: the offline model.
-	Model model.Model
-	// Models chooses the built-in agent's model for each run; package model/registry makes one from
-	// configuration and environment. It is not built in, so that a program that brings its own model
-	// does not carry every provider's client.
-	Models Models
-	// Fallbacks are asked in order when Model has failed for good. Where Models is set, it chooses them too.
-	Fallbacks []model.Model
+	// Models chooses the built-in agent's model for each run: [OneModel] for a program that has one, or a registry of
+	// package model/registry, made from configuration and environment. That one is not built in, so that a program
+	// that brings its own model does not carry every provider's client. Nil: the offline model, which needs no key.
+	Models model.Models
 	// Retry says what is done about models that fail.
 	Retry Retry
 	// Answers bounds what one answer of a model may hold. Its WireBytes and EventBytes are for those who make models.
@@ -75,10 +72,12 @@ type Options struct {
 	// RecursionLimit is how many steps a run may take where neither the run nor its graph says; 0 means 1000.
 	RecursionLimit int
 
+	// Log is told what operators should know. Nothing is logged anywhere else; nil: nothing at all.
 	Log *slog.Logger
 }
 
-// Builder makes the graph of a run each time it executes, from the run's configuration.
+// Builder makes the graph of a run each time it executes, from the run's configuration. It is asked once before the run is
+// accepted, too: an [*InvalidError] then refuses the request by the setting that is wrong.
 type Builder func(ctx context.Context, c Config) (*graph.Graph, error)
 
 // Config is what a [Builder] may depend on.
@@ -108,10 +107,14 @@ type Runtime struct {
 	engine  *run.Engine
 	tools   *tool.Set
 	graphs  map[string]Builder
+	models  model.Models
 	breaker *agent.Breakers // of models, shared by all runs; nil for none
 	sweeper *sweeper
 
 	closing sync.Once
+	ending  atomic.Bool     // nothing new is taken
+	over    context.Context // ends when nothing works any more
+	end     context.CancelFunc
 	closed  error // what Close answered
 }
 
@@ -121,7 +124,11 @@ func Open(ctx context.Context, opt Options) (*Runtime, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	opt.Log = loglimit.Logger(opt.Log)
-	r := &Runtime{opt: opt, log: opt.Log, graphs: map[string]Builder{}}
+	if opt.Models == nil {
+		opt.Models = offlineModel()
+	}
+	r := &Runtime{opt: opt, log: opt.Log, models: opt.Models, graphs: map[string]Builder{}}
+	r.over, r.end = context.WithCancel(context.Background())
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, r.closeParts())
 	}
@@ -170,10 +177,11 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder. Closing again
-// waits for the first and answers the same.
+// Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder. Those who still
+// read get [ErrClosed]. Closing again waits for the first and answers the same.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.closing.Do(func() {
+		r.ending.Store(true)
 		err := r.engine.Close(ctx)
 		r.closed = errors.Join(err, r.closeParts())
 	})
@@ -181,6 +189,7 @@ func (r *Runtime) Close(ctx context.Context) error {
 }
 
 func (r *Runtime) closeParts() error {
+	r.end()
 	var errs []error
 	if r.sweeper != nil {
 		r.sweeper.close()
@@ -208,8 +217,6 @@ func (r *Runtime) build(ctx context.Context, rn run.Run) (*graph.Graph, error) {
 	if c.Configurable, c.Context, err = rn.Request.Settings(); err != nil {
 		return nil, err
 	}
-	return b(ctx, c)
+	g, err := b(ctx, c)
+	return g, asked(err)
 }
-
-// memory is the long-term store as one owner's runs see it.
-func (r *Runtime) memory(who run.Identity) graph.Store { return memory{r.db, who} }

@@ -128,30 +128,37 @@ func encodeUpdates(writes []Write) (json.RawMessage, error) {
 
 // Orders is what a client asks a waiting graph to do: answer its questions, change its state, visit nodes.
 type Orders struct {
-	// Resume is the answer to a pending interrupt, or an object of answers by interrupt id.
+	// Resume is the answer to a pending interrupt, or an object of answers by interrupt id. Which of the two it is is seen
+	// by its shape, as LangGraph's clients want it, unless ByID says so.
 	Resume json.RawMessage
+	// ByID says that Resume is an object of answers by interrupt id, whatever the ids look like.
+	ByID bool
 	// Update is an object of fields, or a list of [field, value] pairs.
 	Update json.RawMessage
 	Goto   []Target
 }
 
-// UnmarshalJSON reads {"resume": …, "update": …, "goto": …}, where goto is a node's name, {"node": …, "input": …},
-// or a list of either.
+// UnmarshalJSON reads {"resume": …, "by_id": …, "update": …, "goto": …}, where goto is a node's name,
+// {"node": …, "input": …}, or a list of either.
 func (o *Orders) UnmarshalJSON(data []byte) error {
 	var w struct {
 		Resume json.RawMessage `json:"resume"`
+		ByID   bool            `json:"by_id"`
 		Update json.RawMessage `json:"update"`
 		Goto   json.RawMessage `json:"goto"`
 	}
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("command: %w", err)
 	}
+	if w.ByID && json.Unmarshal(w.Resume, &map[string]json.RawMessage{}) != nil {
+		return fmt.Errorf("command: resume must be an object of answers by interrupt id")
+	}
 	targets, err := decodeTargets(w.Goto)
 	if err != nil {
 		return fmt.Errorf("command: goto: %w", err)
 	}
 	// "resume": null is an answer; an absent key is none. RawMessage keeps the two apart.
-	*o = Orders{Resume: w.Resume, Update: nullToNil(w.Update), Goto: targets}
+	*o = Orders{Resume: w.Resume, ByID: w.ByID, Update: nullToNil(w.Update), Goto: targets}
 	return nil
 }
 
@@ -203,7 +210,11 @@ func (o *Orders) answers() (byID map[string]json.RawMessage, one json.RawMessage
 		return nil, nil
 	}
 	var m map[string]json.RawMessage
-	if json.Unmarshal(o.Resume, &m) != nil || len(m) == 0 {
+	err := json.Unmarshal(o.Resume, &m)
+	if o.ByID && err == nil {
+		return m, nil
+	}
+	if err != nil || len(m) == 0 {
 		return nil, o.Resume
 	}
 	for id := range m {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -84,9 +83,8 @@ func (w *watcher) Record(ctx context.Context, b graph.Batch) error {
 func TestPanicBecomesAnError(t *testing.T) {
 	g := graph.New("panic", notes).Node("a", func(context.Context, *graph.Scope) (graph.Command, error) { panic("oh no") }, graph.Retry{Max: 5}).Edge(graph.Start, "a")
 	var logged strings.Builder
-	logTo(t, &logged)
 	s := begin(t, g)
-	_, err := s.try(graph.Execution{Input: empty})
+	_, err := s.try(graph.Execution{Input: empty, Log: slog.New(slog.NewTextHandler(&logged, nil))})
 	told := graph.ErrorOf(err)
 	if !strings.Contains(logged.String(), "failure_test.go") {
 		t.Errorf("the stack is not logged: %s", logged.String())
@@ -269,12 +267,3 @@ func TestMistakesInBuildingAreAllReported(t *testing.T) {
 		}
 	}
 }
-
-func logTo(t *testing.T, w io.Writer) {
-	was := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(w, nil)))
-	t.Cleanup(func() { slog.SetDefault(was) })
-}
-
-// quiet drops what panicking nodes log.
-func quiet(t *testing.T) { logTo(t, io.Discard) }

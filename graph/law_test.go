@@ -339,7 +339,6 @@ func question(t *rapid.T, i graph.Interrupt) string {
 }
 
 func TestFinalStateDoesNotDependOnScheduling(t *testing.T) {
-	quiet(t)
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)
 		want, _ := drive(t, p, -1, 0, true, graph.Async)
@@ -356,7 +355,6 @@ func TestFinalStateDoesNotDependOnScheduling(t *testing.T) {
 
 // The process dies before each of the batches that a story writes, in turn, and another one goes on.
 func TestCrashAtAnyRecordEndsInTheSameState(t *testing.T) {
-	quiet(t)
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)
 		durability := rapid.SampledFrom([]graph.Durability{graph.Async, graph.Sync, graph.Exit}).Draw(t, "durability")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -57,6 +58,8 @@ type Execution struct {
 	// Folder opens the folder of the thread; nil: there is none. It is asked once in a run, by the first who needs it, and
 	// what it returns is closed when the run stops.
 	Folder func() (*os.Root, error)
+	// Log is told what is for the authors of nodes and for nobody else: the stack of a panic. nil: nothing is.
+	Log *slog.Logger
 	// Control, where there is one, can stop sub-agents of the run alone.
 	Control *Control
 	// Cache, where there is one, keeps the state for the thread's next run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"reflect"
 	"sync"
@@ -83,6 +84,9 @@ func (s *Scope) Store() Store { return s.engine.x.Store }
 
 // Folder is the folder of the thread. It is the same for all nodes of the run, and is closed when the run stops.
 func (s *Scope) Folder() (*os.Root, error) { return s.engine.x.folder.get() }
+
+// Log is where the node tells what is for its authors and operators, and not for the readers of the run.
+func (s *Scope) Log() *slog.Logger { return s.engine.x.log() }
 
 // Recall is what earlier attempts of the run left in the journal; never nil.
 func (s *Scope) Recall() Recall {

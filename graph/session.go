@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -22,6 +23,15 @@ type session struct {
 
 func newSession(x Execution) *session {
 	return &session{Execution: x, begun: map[string]int{}, spent: map[string]item.Usage{}, folder: folder{open: x.Folder}}
+}
+
+var silence = slog.New(slog.DiscardHandler)
+
+func (x *session) log() *slog.Logger {
+	if x.Log == nil {
+		return silence
+	}
+	return x.Log
 }
 
 // folder is the thread's folder, opened when somebody first needs it.

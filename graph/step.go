@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -337,7 +336,7 @@ func (e *engine) attempt(ctx context.Context, t *taskRun, again func(error) bool
 
 // call runs the node's function under its timeout, and turns a panic into an error.
 func (e *engine) call(ctx context.Context, n *node, s *Scope) (cmd Command, err error) {
-	defer recoverTo(&err, n.name)
+	defer e.recoverTo(&err, n.name)
 	if n.timeout > 0 {
 		limit := &event.Error{Code: CodeTimeout, Name: "NodeTimeoutError", Message: fmt.Sprintf("node %q took longer than %v", n.name, n.timeout)}
 		outer := ctx
@@ -356,9 +355,9 @@ func (e *engine) call(ctx context.Context, n *node, s *Scope) (cmd Command, err 
 	return n.run(ctx, s)
 }
 
-func recoverTo(err *error, node string) {
+func (e *engine) recoverTo(err *error, node string) {
 	if v := recover(); v != nil {
-		slog.Error("node panicked", "node", node, "panic", v, "stack", string(debug.Stack()))
+		e.x.log().Error("node panicked", "run", e.x.Run, "node", node, "panic", v, "stack", string(debug.Stack()))
 		*err = &event.Error{Code: CodePanic, Name: "PanicError", Message: fmt.Sprintf("node %q panicked: %v", node, v)}
 	}
 }
@@ -368,7 +367,7 @@ func (e *engine) choose(ctx context.Context, t *taskRun, step int) (err error) {
 	if len(t.node.branches) == 0 {
 		return nil
 	}
-	defer recoverTo(&err, t.node.name)
+	defer e.recoverTo(&err, t.node.name)
 	view := e.st.clone()
 	for i := range t.writes {
 		view.fold(e.g, &t.writes[i], false)

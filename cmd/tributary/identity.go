@@ -8,8 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tributary-ai/tributary/internal/run"
-	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary"
 )
 
 // minKey is how long a key must be. A shorter one can be guessed by trying.
@@ -18,7 +17,7 @@ const minKey = 16
 var errKey = errors.New("an API key is required: send it as x-api-key, or as Authorization: Bearer")
 
 // identity says who calls. Without a key everybody is the local user, so nobody else may be able to call.
-func identity(addr, key string) (func(*http.Request) (run.Identity, error), error) {
+func identity(addr, key string) (func(*http.Request) (owner string, err error), error) {
 	if key == "" {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
@@ -35,15 +34,15 @@ func identity(addr, key string) (func(*http.Request) (run.Identity, error), erro
 	if strings.TrimSpace(key) != key {
 		return nil, errors.New("TRIBUTARY_API_KEY begins or ends with white space, which no header can carry; remove it")
 	}
-	return func(r *http.Request) (run.Identity, error) {
+	return func(r *http.Request) (string, error) {
 		given, err := givenKey(r.Header)
 		if err != nil {
-			return run.Identity{}, err
+			return "", err
 		}
 		if subtle.ConstantTimeCompare([]byte(given), []byte(key)) != 1 {
-			return run.Identity{}, errKey
+			return "", errKey
 		}
-		return server.Local, nil
+		return tributary.DefaultOwner, nil
 	}, nil
 }
 

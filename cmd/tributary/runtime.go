@@ -32,7 +32,7 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	}
 	d := &documents{ready: make(chan struct{})}
 	opt := config.options()
-	opt.Log, opt.Models, opt.Tools = log, chooser{models}, []tool.Tool{search.ToolOf(d.wait)}
+	opt.Log, opt.Models, opt.Tools = log, models, []tool.Tool{search.ToolOf(d.wait)}
 	rt, err := tributary.Open(e.ctx, opt)
 	if err != nil {
 		return nil, err

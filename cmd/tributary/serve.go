@@ -11,12 +11,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tributary-ai/tributary/httpapi"
 	"github.com/tributary-ai/tributary/internal/folder"
 	"github.com/tributary-ai/tributary/internal/loglimit"
-	"github.com/tributary-ai/tributary/internal/run"
-	"github.com/tributary-ai/tributary/internal/server"
-	"github.com/tributary-ai/tributary/internal/server/langgraph"
-	"github.com/tributary-ai/tributary/internal/server/webhook"
 )
 
 type serveCmd struct {
@@ -55,7 +52,7 @@ func (c serveCmd) Run(e *env) error {
 		return err
 	}
 	// Listening first: a taken port must be found out before anything is touched.
-	listener, err := server.Listen(e.ctx, config.Addr)
+	listener, err := httpapi.Listen(e.ctx, config.Addr)
 	if err != nil {
 		return listening{config.Addr, err}
 	}
@@ -63,7 +60,7 @@ func (c serveCmd) Run(e *env) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	f, err := newFront(config, rt, identify, log)
+	h, err := newHandler(config, rt, identify, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), rt.Close(e.ctx))
 	}
@@ -75,7 +72,7 @@ func (c serveCmd) Run(e *env) error {
 		log.Warn("chat cannot find this server while it runs", "err", err)
 	}
 	defer os.Remove(address) // one that is left behind by a crash is not believed: the folder is free then
-	return serve(e, log, config, listener, f, rt)
+	return serve(e, log, config, listener, h, rt)
 }
 
 // listening is an address that cannot be listened on.
@@ -87,29 +84,14 @@ type listening struct {
 func (l listening) Error() string { return fmt.Sprintf("listen on %s: %v", l.addr, l.err) }
 func (l listening) Unwrap() error { return l.err }
 
-// front is the server with what works beside it.
-type front struct {
-	*server.Server
-	crons *run.Scheduler
-}
-
-func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Identity, error), log *slog.Logger) (*front, error) {
+func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner string, err error), log *slog.Logger) (*httpapi.Handler, error) {
 	secret, err := webhookSecret(config.Data, log)
 	if err != nil {
 		return nil, err
 	}
-	parts := rt.Parts()
-	f := &front{}
-	hooks, err := webhook.New(webhook.Options{Secret: secret, Run: parts.Store.Run, Report: langgraph.Report(parts.Store, parts.Graphs), Allow: config.Webhooks.allow})
-	if err != nil {
-		return nil, err
-	}
-	parts.Engine.Handle(run.WebhookKind, hooks.Handler())
-	f.crons = run.OpenScheduler(parts.Engine, parts.Store, log)
-	opt := server.Options{
-		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
-		Scheduler: f.crons, Webhooks: true,
-		Hosts: config.Hosts, Origins: config.Origins, Limits: config.Limits, Version: versionText(), Log: log,
+	opt := httpapi.Options{
+		Identify: identify, Hosts: config.Hosts, Origins: config.Origins, Limits: httpapi.Limits(config.Limits),
+		WebhookSecret: secret, WebhookAllow: config.Webhooks.Allow, Version: versionText(),
 	}
 	if config.AccessLog {
 		opt.Access = log
@@ -117,18 +99,14 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	if config.AuditLog == nil && identify != nil || config.AuditLog != nil && *config.AuditLog {
 		opt.Audit = log
 	}
-	f.Server, err = server.New(opt)
-	if err != nil {
-		f.crons.Close()
-	}
-	return f, err
+	return httpapi.New(rt.Runtime, opt)
 }
 
 // serve answers requests until ctx ends. Then: streams are closed, so that their readers reconnect when the next
 // process is up; requests under way are answered; runs finish or are handed over; the folder is closed last.
-func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *front, rt *runtime) error {
+func serve(e *env, log *slog.Logger, config Config, listener net.Listener, handler *httpapi.Handler, rt *runtime) error {
 	h := &http.Server{
-		Handler: f, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
@@ -149,8 +127,7 @@ func serve(e *env, log *slog.Logger, config Config, listener net.Listener, f *fr
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), config.Drain)
 	defer cancel()
-	f.crons.Close()
-	f.Closing()
+	handler.Closing()
 	if stop := h.Shutdown(ctx); stop != nil {
 		err = errors.Join(err, h.Close())
 	}

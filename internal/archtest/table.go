@@ -6,7 +6,7 @@ var (
 	public = []string{".", "agent", "agent/...", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/bus/...", "internal/cite", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/run",
+		"internal/bus/...", "internal/cite", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/run",
 		"internal/storage/...", "internal/transcript",
 	})
 	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
@@ -85,10 +85,14 @@ var Rules = []Rule{
 	{"internal/server", join(runs, []string{"internal/server/..."}), nil,
 		"it puts the dialects together; storage, agents and models are reached only through what it is handed"},
 
-	{".", engine, []string{Module + "/internal/server"}, "the library is the engine without a listener; it puts the parts together"},
+	{"internal/door", []string{"graph", "internal/journal", "internal/run", "internal/storage/sqlite"}, []string{"net/http"},
+		"it names the parts of a runtime for those of this module who put something around it"},
+	{".", engine, []string{Module + "/internal/server", "net/http"}, "the library is the engine without a listener; it puts the parts together"},
+	{"httpapi", []string{".", "internal/door", "internal/outbound", "internal/run", "internal/server/..."}, nil, "it puts the server around a runtime"},
+	{"examples/...", join(public, []string{"httpapi"}), nil, "what they do, everybody outside of this module can do"},
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
-	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "internal/checkup", "ui"}), nil, "the command wires everything together"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "ui"}), nil, "the command wires everything together"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/turn"
 )
@@ -128,7 +129,7 @@ func checkpointBytes(ctx context.Context, b *bench) ([]row, error) {
 			last += time.Since(start)
 		}
 	}
-	db := rt.Parts().Store
+	db := door.Open(rt).Store
 	s, err := db.Load(ctx, thread, "", "")
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/turn"
@@ -39,7 +40,7 @@ func serve(kind, dir string) error {
 		if err != nil {
 			return err
 		}
-		parts := rt.Parts()
+		parts := door.Open(rt)
 		srv, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs})
 		if err != nil {
 			return errors.Join(err, rt.Close(ctx))

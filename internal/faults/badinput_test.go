@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite" // to look at what is stored
 
 	library "github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/server"
 )
 
@@ -90,7 +91,7 @@ func serverRoutes(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	defer rt.Close(t.Context())
-	parts := rt.Parts()
+	parts := door.Open(rt)
 	s, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs})
 	if err != nil {
 		t.Fatal(err)

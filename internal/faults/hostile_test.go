@@ -45,7 +45,7 @@ func meet(t *testing.T, wire faults.Wire, h faults.Hostile) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 
-	rt, err := library.Open(t.Context(), library.Options{Model: hostileModel(t, wire.Name, srv.URL, client), Retry: library.Retry{Tries: 1}})
+	rt, err := library.Open(t.Context(), library.Options{Models: library.OneModel(hostileModel(t, wire.Name, srv.URL, client)), Retry: library.Retry{Tries: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

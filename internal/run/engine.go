@@ -112,8 +112,8 @@ type Engine struct {
 	unsubscribe func()
 	loops       sync.WaitGroup
 	states      *graph.Cache
-	desk        *desk
 	answering   answerLocks
+	desk        *desk
 
 	mu       sync.Mutex
 	active   map[string]*active

@@ -229,7 +229,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
-		Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Requests: x.e.opt.Requests, Limit: x.e.opt.RecursionLimit,
+		Log: x.e.opt.Log, Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Requests: x.e.opt.Requests, Limit: x.e.opt.RecursionLimit,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err

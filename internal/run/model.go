@@ -17,6 +17,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrBusy says that the thread has a run in flight, and the request does not want to wait for it.
 	ErrBusy = errors.New("the thread is busy with another run")
+	// ErrTooMany says that an owner has as many of something as one may have.
+	ErrTooMany = errors.New("too many")
 	// ErrUnavailable says that the server cannot take work now: it is draining, or its disk is full.
 	ErrUnavailable = errors.New("not available now, try again later")
 )

@@ -224,7 +224,7 @@ func (r *Request) answer(answers map[string]json.RawMessage) error {
 	if err != nil {
 		return Invalidf("answers", "%v", err)
 	}
-	command["resume"] = resume
+	command["resume"], command["by_id"] = resume, json.RawMessage("true")
 	r.Command, err = json.Marshal(command)
 	r.Input, r.Multitask = nil, Reject
 	return err

@@ -18,6 +18,7 @@ type Store interface {
 	Pieces
 	Runs
 	Queue
+	Assistants
 	FollowUps
 	Assistants
 }

@@ -21,7 +21,7 @@ func (s *Server) hostAllowed(host string) bool {
 		return true
 	}
 	for _, h := range s.opt.Hosts {
-		if strings.EqualFold(h, name) {
+		if h == "*" || strings.EqualFold(h, name) {
 			return true
 		}
 	}

@@ -50,10 +50,14 @@ type Options struct {
 	// than twice the memory for it. Default: until its first heartbeat. Negative: for ever.
 	ParkAfter time.Duration
 	// Hosts are names under which the server may be addressed beside addresses and localhost; a request for
-	// any other is refused, so that no page in a browser can reach it by a name of its own.
+	// any other is refused, so that no page in a browser can reach it by a name of its own. "*" for all.
 	Hosts []string
 	// Origins are the browser origins that may call; "*" for all. Default: those on this machine.
 	Origins []string
+	// Prefix is the path below which the server is mounted, as in "/agents", for links that it gives. Requests come without it.
+	Prefix string
+	// NoTasks, NoLangGraph and NoDocs leave dialects and the description of all routes out.
+	NoTasks, NoLangGraph, NoDocs bool
 	// Scheduler fires crons; without one they cannot be made.
 	Scheduler *run.Scheduler
 	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The
@@ -121,7 +125,8 @@ func New(opt Options) (*Server, error) {
 	counts, _ := opt.Store.(run.Counts)
 	s.guard = guard.New(guard.Options{Limits: opt.Limits, Counts: counts, Audit: opt.Audit})
 	s.routes = edge.NewRoutes(edge.Options{
-		Identify: opt.Identify, PlainNotFound: opt.LikeJS, Gate: admission.New(opt.LargeBytes, admissionWait), Connections: s.guard.Connections(), Log: opt.Log,
+		Identify: opt.Identify, Prefix: opt.Prefix, PlainNotFound: opt.LikeJS, Gate: admission.New(opt.LargeBytes, admissionWait),
+		Connections: s.guard.Connections(), Log: opt.Log,
 	})
 	s.mount()
 	return s, nil
@@ -134,7 +139,9 @@ func (s *Server) mount() {
 	s.routes.Open("GET /info", s.info, edge.Doc{Summary: "What it is, and how busy", Answer: jsonvalue.Object{
 		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0},
 	}})
-	openapi.Mount(s.routes, s.opt.Version)
+	if !s.opt.NoDocs {
+		openapi.Mount(s.routes, s.opt.Version)
+	}
 
 	engine, store := s.guard.Engine(s.opt.Engine), guarded{s.guard.Store(s.opt.Store), s.opt.Store, s.opt.Store, s.opt.Store}
 	feeds := feed.New(s.opt.Journal)
@@ -142,9 +149,14 @@ func (s *Server) mount() {
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
 		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
-	tasks.New(tasks.Options{
-		Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
-	}).Mount(s.routes)
+	if !s.opt.NoTasks {
+		tasks.New(tasks.Options{
+			Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		}).Mount(s.routes)
+	}
+	if s.opt.NoLangGraph {
+		return
+	}
 	lg := langgraph.Options{
 		Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
 		Webhooks: s.opt.Webhooks, Ordinal: s.opt.LikeJS,

@@ -3,13 +3,12 @@ package registry
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tributary-ai/tributary/model"
 )
 
 // Warning tells of something that went otherwise than configured. The zero Warning is none.
-type Warning struct {
-	Code    string
-	Message string
-}
+type Warning = model.Warning
 
 // Warning codes.
 const (
@@ -61,9 +60,9 @@ func (r *Registry) Resolve(requested, agent string) (Entry, Warning, error) {
 	e, ok := r.Lookup(agent)
 	switch {
 	case !ok:
-		return first, Warning{UnknownModel, fmt.Sprintf("the agent's model %q does not exist; %s answers in its place", agent, first.Name)}, nil
+		return first, Warning{Code: UnknownModel, Message: fmt.Sprintf("the agent's model %q does not exist; %s answers in its place", agent, first.Name)}, nil
 	case !e.Usable():
-		return first, Warning{UnusableModel, fmt.Sprintf("the agent's model %q cannot be used (%s); %s answers in its place", agent, e.Problem, first.Name)}, nil
+		return first, Warning{Code: UnusableModel, Message: fmt.Sprintf("the agent's model %q cannot be used (%s); %s answers in its place", agent, e.Problem, first.Name)}, nil
 	}
 	return e, Warning{}, nil
 }
@@ -78,7 +77,7 @@ func (r *Registry) first() (Entry, Warning, error) {
 			continue
 		}
 		if len(problems) > 0 && !r.implied {
-			return e, Warning{UnusableModel, fmt.Sprintf("%s answers, since models before it cannot be used (%s)", e.Name, strings.Join(problems, "; "))}, nil
+			return e, Warning{Code: UnusableModel, Message: fmt.Sprintf("%s answers, since models before it cannot be used (%s)", e.Name, strings.Join(problems, "; "))}, nil
 		}
 		return e, Warning{}, nil
 	}

@@ -91,7 +91,7 @@ func TestWhatAProvidersToolsDidComesBackOnTheNextTurn(t *testing.T) {
 			second, _ := reg.Lookup("other")
 			dir := t.TempDir()
 
-			rt, err := tributary.Open(t.Context(), tributary.Options{Dir: dir, Model: first.Model()})
+			rt, err := tributary.Open(t.Context(), tributary.Options{Dir: dir, Models: tributary.OneModel(first.Model())})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +112,7 @@ func TestWhatAProvidersToolsDidComesBackOnTheNextTurn(t *testing.T) {
 				rest = after
 			}
 
-			rt, err = tributary.Open(t.Context(), tributary.Options{Dir: dir, Model: second.Model()})
+			rt, err = tributary.Open(t.Context(), tributary.Options{Dir: dir, Models: tributary.OneModel(second.Model())})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,8 @@ type Handler func(w http.ResponseWriter, r *http.Request, who run.Identity) erro
 type Options struct {
 	// Identify says who asks; an error is answered with 401.
 	Identify func(*http.Request) (run.Identity, error)
+	// Prefix is the path below which the routes are mounted, for links; requests come without it.
+	Prefix string
 	// PlainNotFound tells what is not found as plain text, as LangGraph's JS server does.
 	PlainNotFound bool
 	// Gate bounds the bytes of large requests; nil for no bound.
@@ -56,6 +58,9 @@ func NewRoutes(opt Options) *Routes {
 	})
 	return t
 }
+
+// Path is where clients find a path of ours.
+func (t *Routes) Path(path string) string { return t.opt.Prefix + path }
 
 // Section begins a part of the table: what is added next belongs to it.
 func (t *Routes) Section(name, about string) {

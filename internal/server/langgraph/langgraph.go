@@ -41,10 +41,16 @@ type Store interface {
 	Outcomes(ctx context.Context, thread, ns, checkpoint string) ([]graph.Outcome, error)
 }
 
+// Engine executes runs, and deletes threads with what runs on them.
+type Engine interface {
+	runs.Engine
+	threads.Engine
+}
+
 // Options are what the routes need. All but Kick and the flags is required.
 type Options struct {
 	Store   Store
-	Engine  runs.Engine
+	Engine  Engine
 	Journal *journal.Journal
 	Graphs  state.Graphs
 	Feeds   *feed.Feeds
@@ -63,7 +69,7 @@ func Mount(t *edge.Routes, opt Options) {
 	follow := feed.NewThreads(opt.Journal, opt.Store)
 	numbers := protocol2.NewNumbers(opt.Journal, states, opt.Store, follow)
 
-	th := threads.New(threads.Options{Store: opt.Store, Engine: opt.Engine, States: states, Drop: opt.Journal.Drop})
+	th := threads.New(threads.Options{Store: opt.Store, Engine: opt.Engine, States: states})
 	rn := runs.New(runs.Options{
 		Store: opt.Store, Engine: opt.Engine, Journal: opt.Journal, States: states,
 		Feeds: opt.Feeds, Threads: follow, Terms: opt.Terms, Find: th.Find, Removing: numbers.Removing,

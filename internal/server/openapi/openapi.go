@@ -48,15 +48,17 @@ func ofRoutes(t *edge.Routes, version string) jsonvalue.Object {
 	for _, status := range slices.Sorted(maps.Keys(d.refused)) {
 		refusals = append(refusals, jsonvalue.Member{strconv.Itoa(status), jsonvalue.Object{{"description", refusal[status]}, {"content", problem}}})
 	}
-	return jsonvalue.Object{
-		{"openapi", "3.1.0"},
-		{"info", jsonvalue.Object{{"title", "tributary"}, {"version", version}}},
+	o := jsonvalue.Object{{"openapi", "3.1.0"}, {"info", jsonvalue.Object{{"title", "tributary"}, {"version", version}}}}
+	if below := t.Path(""); below != "" {
+		o = append(o, jsonvalue.Member{"servers", jsonvalue.List{jsonvalue.Object{{"url", below}}}})
+	}
+	return append(o, jsonvalue.Object{
 		{"tags", tags},
 		{"paths", paths},
 		{"webhooks", d.sent},
 		{"components", jsonvalue.Object{{"schemas", d.named}, {"responses", refusals}, {"securitySchemes", keys}}},
 		{"security", jsonvalue.List{jsonvalue.Object{{"key", jsonvalue.List{}}}, jsonvalue.Object{{"bearer", jsonvalue.List{}}}, jsonvalue.Object{}}},
-	}
+	}...)
 }
 
 // keys are the ways to say who asks. A server for this machine alone may want none.
@@ -213,11 +215,11 @@ func Mount(t *edge.Routes, version string) {
 		_, _ = w.Write(page) // a client that has gone needs no answer
 		return nil
 	}, edge.Doc{Summary: "This description, for people"})
-	index := jsonvalue.Object{{"name", "tributary"}, {"version", version}, {"docs", "/docs"}, {"openapi", "/openapi.json"}, {"tasks", "/tasks"}}
+	index := jsonvalue.Object{{"name", "tributary"}, {"version", version}, {"docs", t.Path("/docs")}, {"openapi", t.Path("/openapi.json")}, {"tasks", t.Path("/tasks")}}
 	t.Open("GET /{$}", func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Add("Vary", "Accept")
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
-			http.Redirect(w, r, "/docs", http.StatusSeeOther)
+			http.Redirect(w, r, t.Path("/docs"), http.StatusSeeOther)
 			return nil
 		}
 		return edge.Answer(w, http.StatusOK, index)

@@ -58,7 +58,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, who run.Identit
 	if err != nil {
 		return err
 	}
-	return s.deliver(w, r, who, announce(w, rn, req.Stream, req.OnDisconnect))
+	return s.deliver(w, r, who, s.announce(w, rn, req.Stream, req.OnDisconnect))
 }
 
 func (s *Service) resume(ctx context.Context, who run.Identity, asked run.Run, req *answerRequest) (run.Run, error) {

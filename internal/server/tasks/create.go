@@ -83,7 +83,7 @@ func (s *Service) accept(w http.ResponseWriter, r *http.Request, who run.Identit
 	if err != nil {
 		return delivery{}, err
 	}
-	return announce(w, rn, req.Stream, req.OnDisconnect), nil
+	return s.announce(w, rn, req.Stream, req.OnDisconnect), nil
 }
 
 func (s *Service) start(ctx context.Context, who run.Identity, req *request) (run.Run, error) {
@@ -248,9 +248,9 @@ type delivery struct {
 }
 
 // announce names a new task in the headers.
-func announce(w http.ResponseWriter, rn run.Run, streamed bool, leave farewell) delivery {
+func (s *Service) announce(w http.ResponseWriter, rn run.Run, streamed bool, leave farewell) delivery {
 	h := w.Header()
-	h.Set("Location", "/tasks/"+rn.ID+"/events")
+	h.Set("Location", s.path("/tasks/"+rn.ID+"/events"))
 	h.Set(threadHeader, rn.Thread)
 	return delivery{rn.ID, streamed, leave}
 }

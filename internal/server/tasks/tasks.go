@@ -69,13 +69,17 @@ type Options struct {
 }
 
 // Service serves tasks.
-type Service struct{ opt Options }
+type Service struct {
+	opt  Options
+	path func(string) string // where clients find a path of ours
+}
 
 // New makes the service.
 func New(opt Options) *Service { return &Service{opt: opt} }
 
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
+	s.path = t.Path
 	t.Section("tasks", "What agents do, as objects and as streams of their changes")
 	root := jsonvalue.Object{{"root", edge.Text("the root task's id, where the task is a sub-agent's")}}
 	place := append(root, jsonvalue.Member{"after", edge.Text("go on after the event with this number")})

@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/turn"
 )
@@ -26,7 +27,7 @@ func serve(dialect string) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := rt.Parts()
+	parts := door.Open(rt)
 	srv, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs})
 	if err != nil {
 		return nil, err

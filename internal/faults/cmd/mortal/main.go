@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/faults"
 	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -55,12 +56,12 @@ func serve() error {
 	}
 	mock, _ := m.Lookup("mock")
 	rt, err := tributary.Open(ctx, tributary.Options{
-		Dir: *data, Disk: *disk, Model: mock.Model(), Tools: []tool.Tool{effect(*data)}, Log: log,
+		Dir: *data, Disk: *disk, Models: tributary.OneModel(mock.Model()), Tools: []tool.Tool{effect(*data)}, Log: log,
 	})
 	if err != nil {
 		return err
 	}
-	parts := rt.Parts()
+	parts := door.Open(rt)
 	here, err := outbound.ParseAllow([]string{"127.0.0.0/8", "::1"})
 	if err != nil {
 		return errors.Join(err, rt.Close(ctx))

@@ -14,30 +14,6 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/langgraph/state"
 )
 
-// edits gathers what an edit of a thread's state wants stored.
-type edits struct{ saves []graph.Save }
-
-var _ graph.Recorder = (*edits)(nil)
-
-// Record makes edits a graph.Recorder: nothing is stored before all is known to be right.
-func (e *edits) Record(_ context.Context, b graph.Batch) error {
-	e.saves = append(e.saves, b.Save...)
-	return nil
-}
-
-// status is what the thread is after the edit: waiting, if a node of the root graph is due.
-func (e *edits) status() run.ThreadStatus {
-	for i := len(e.saves) - 1; i >= 0; i-- {
-		if c, ok := e.saves[i].(graph.Commit); ok && c.Checkpoint.NS == "" {
-			if len(c.Checkpoint.Next) > 0 {
-				return run.ThreadInterrupted
-			}
-			return run.Idle
-		}
-	}
-	return ""
-}
-
 type update struct {
 	Values       json.RawMessage `json:"values" doc:"an object of fields, or a list of [field, value] pairs"`
 	AsNode       string          `json:"as_node" doc:"the node to write as"`
@@ -76,7 +52,7 @@ func (s *Service) updateState(w http.ResponseWriter, r *http.Request, who run.Id
 	if g == nil {
 		return run.Invalidf("checkpoint.checkpoint_ns", "there is no graph at %q", edge.Clip(ref.NS))
 	}
-	var e edits
+	var e run.Edits
 	id, err := g.UpdateState(ctx, graph.Edit{
 		Thread: th.ID, NS: ref.NS, From: ref.ID, Steps: [][]graph.NodeUpdate{{{Values: req.Values, As: req.AsNode}}},
 		Checkpoints: s.opt.Store, Recorder: &e,
@@ -84,11 +60,7 @@ func (s *Service) updateState(w http.ResponseWriter, r *http.Request, who run.Id
 	if err != nil {
 		return editProblem(err)
 	}
-	status := e.status()
-	if status == "" { // the root stands where it stood
-		status = th.Status
-	}
-	if err := s.opt.Store.SaveState(ctx, who, th.ID, status, e.saves); err != nil {
+	if err := s.opt.Store.SaveState(ctx, who, th.ID, e.Status(th.Status), e.Saves); err != nil {
 		return err
 	}
 	return edge.Answer(w, http.StatusOK, jsonvalue.Object{{"checkpoint", jsonvalue.Object{{"thread_id", th.ID}, {"checkpoint_ns", ref.NS}, {"checkpoint_id", id}}}})
@@ -116,8 +88,8 @@ type superstep struct {
 }
 
 // planSupersteps works out the checkpoints of a thread that is created with a history.
-func (s *Service) planSupersteps(ctx context.Context, th run.Thread, steps []superstep) (*edits, error) {
-	e := &edits{}
+func (s *Service) planSupersteps(ctx context.Context, th run.Thread, steps []superstep) (*run.Edits, error) {
+	e := &run.Edits{}
 	if len(steps) == 0 {
 		return e, nil
 	}

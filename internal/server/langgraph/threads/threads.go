@@ -28,13 +28,11 @@ import (
 type Store interface {
 	run.Threads
 	graph.Checkpointer
-	ThreadRuns(ctx context.Context, who run.Identity, thread string, status run.Status, limit, offset int) ([]run.Run, error)
 }
 
-// Engine stops runs.
+// Engine deletes threads, and stops what runs on them.
 type Engine interface {
-	Cancel(ctx context.Context, who run.Identity, id string, action run.Action) (run.Run, error)
-	Wait(ctx context.Context, who run.Identity, id string) (run.Run, error)
+	DeleteThread(ctx context.Context, who run.Identity, id string) error
 }
 
 // Options are what the routes need; all of it is required.
@@ -42,8 +40,6 @@ type Options struct {
 	Store  Store
 	Engine Engine
 	States *state.Reader
-	// Drop lets the journal of a run go that was deleted.
-	Drop func(run string)
 }
 
 // Service serves threads.
@@ -239,8 +235,8 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request, who run.Identit
 		}
 	case err != nil:
 		return err
-	case len(edit.saves) > 0:
-		if err := s.opt.Store.SaveState(ctx, who, th.ID, edit.status(), edit.saves); err != nil {
+	case len(edit.Saves) > 0:
+		if err := s.opt.Store.SaveState(ctx, who, th.ID, edit.Status(created.Status), edit.Saves); err != nil {
 			return err
 		}
 		if created, err = s.opt.Store.Thread(ctx, who, th.ID); err != nil {
@@ -309,31 +305,11 @@ func (s *Service) remove(w http.ResponseWriter, r *http.Request, who run.Identit
 	if err != nil {
 		return err
 	}
-	if err := s.removeThread(r.Context(), who, id); err != nil {
+	if err := s.opt.Engine.DeleteThread(r.Context(), who, id); err != nil {
 		return NotFound(err, id)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// removeThread deletes a thread. What runs on it is stopped first: whoever deletes a conversation does not want
-// its answer any more.
-func (s *Service) removeThread(ctx context.Context, who run.Identity, id string) error {
-	for range 3 { // a run may be created in between
-		runs, err := s.opt.Store.DeleteThread(ctx, who, id)
-		if err == nil {
-			for _, r := range runs {
-				s.opt.Drop(r)
-			}
-		}
-		if !errors.Is(err, run.ErrBusy) {
-			return err
-		}
-		if err := s.stopAll(ctx, who, id); err != nil {
-			return err
-		}
-	}
-	return run.ErrBusy
 }
 
 // RemoveOf deletes the threads on which an assistant ran last.
@@ -348,7 +324,7 @@ func (s *Service) RemoveOf(ctx context.Context, who run.Identity, assistant stri
 			return err
 		}
 		for _, th := range found {
-			if err := s.removeThread(ctx, who, th.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
+			if err := s.opt.Engine.DeleteThread(ctx, who, th.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
 				return err
 			}
 		}
@@ -356,25 +332,6 @@ func (s *Service) RemoveOf(ctx context.Context, who run.Identity, assistant stri
 			return nil
 		}
 	}
-}
-
-// stopAll cancels what is in flight on a thread and waits until it has ended.
-func (s *Service) stopAll(ctx context.Context, who run.Identity, thread string) error {
-	for _, status := range []run.Status{run.Pending, run.Running} {
-		runs, err := s.opt.Store.ThreadRuns(ctx, who, thread, status, edge.MaxLimit, 0)
-		if err != nil {
-			return err
-		}
-		for _, rn := range runs {
-			if _, err := s.opt.Engine.Cancel(ctx, who, rn.ID, run.StopRun); err != nil && !errors.Is(err, run.ErrNotFound) {
-				return err
-			}
-			if _, err := s.opt.Engine.Wait(ctx, who, rn.ID); err != nil && !errors.Is(err, run.ErrNotFound) {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (s *Service) copy(w http.ResponseWriter, r *http.Request, who run.Identity) error {
@@ -414,7 +371,7 @@ func (s *Service) prune(w http.ResponseWriter, r *http.Request, who run.Identity
 	pruned := 0
 	for _, id := range req.ThreadIDs {
 		if strategy == "delete" {
-			err = s.removeThread(r.Context(), who, id)
+			err = s.opt.Engine.DeleteThread(r.Context(), who, id)
 		} else {
 			err = s.opt.Store.PruneThread(r.Context(), who, id)
 		}

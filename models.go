@@ -13,43 +13,19 @@ import (
 	"github.com/tributary-ai/tributary/model/offline"
 )
 
-// Models chooses a model for a run.
-type Models interface {
-	// Choose is asked each time a run of the built-in agent executes, and once before it is accepted: an
-	// error then refuses the request, so it should say which setting is wrong.
-	Choose(ctx context.Context, c Config) (Choice, error)
+// OneModel are models to choose from for a program that has one: it answers every run. The fallbacks are asked in order
+// when it has failed for good.
+func OneModel(m model.Model, fallbacks ...model.Model) model.Models {
+	return always{model.Choice{Model: m, Fallbacks: fallbacks}}
 }
 
-// Choice is what a run of the built-in agent calls.
-type Choice struct {
-	Model model.Model
-	// Fallbacks are asked in order when Model has failed for good.
-	Fallbacks []model.Model
-	Thinking  model.Thinking
-	Extra     map[string]json.RawMessage // see model.Request
-	// Warnings tell what was asked for and is not done; they become events of the run.
-	Warnings []event.Warned
-}
+type always struct{ choice model.Choice }
 
-// always chooses the same models.
-type always struct{ c Choice }
-
-func (a always) Choose(context.Context, Config) (Choice, error) { return a.c, nil }
-
-// models is who chooses.
-func (r *Runtime) models() Models {
-	switch {
-	case r.opt.Models != nil:
-		return r.opt.Models
-	case r.opt.Model != nil:
-		return always{Choice{Model: r.opt.Model, Fallbacks: r.opt.Fallbacks}}
-	}
-	return always{Choice{Model: offline.New(offline.Options{})}}
-}
+func (a always) Choose(context.Context, model.Wish) (model.Choice, error) { return a.choice, nil }
 
 // buildAgent makes the built-in graph for a run.
 func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error) {
-	choice, err := r.models().Choose(ctx, c)
+	choice, err := r.models.Choose(ctx, model.Wish{Owner: c.Owner, Configurable: c.Configurable, Inherited: c.Inherited})
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +33,18 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 	if err != nil {
 		return nil, err
 	}
+	var warnings []event.Warned
+	for _, w := range choice.Warnings {
+		warnings = append(warnings, event.Warned(w))
+	}
 	return agent.New(agent.Options{
 		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker,
 		MaxSteps: steps, Log: r.log,
-		Tools: r.tools, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: choice.Warnings,
+		Tools: r.tools, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
 	})
 }
+
+func offlineModel() model.Models { return OneModel(offline.New(offline.Options{})) }
 
 // maxSteps is how often the model is called in a run: what the run says, or else the runtime.
 func (r *Runtime) maxSteps(c Config) (int, error) {

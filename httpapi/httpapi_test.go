@@ -1,0 +1,244 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/httpapi"
+	"github.com/tributary-ai/tributary/model/scripted"
+)
+
+// world is a runtime that is served.
+type world struct {
+	*testing.T
+	rt     *tributary.Runtime
+	h      *httpapi.Handler
+	server *httptest.Server
+}
+
+func serve(t *testing.T, ro tributary.Options, opt httpapi.Options) *world {
+	t.Helper()
+	ro.Dir = t.TempDir()
+	rt, err := tributary.Open(t.Context(), ro)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := httpapi.New(rt, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t, rt, h, httptest.NewServer(h)}
+	t.Cleanup(func() {
+		h.Closing()
+		w.server.Close()
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := rt.Close(now); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *world) call(method, path, body string, headers ...string) (*http.Response, string) {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), method, w.server.URL+path, strings.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	res, err := client.Do(req)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return res, string(text)
+}
+
+func TestBelowAPrefixEveryLinkLeadsBackBelowIt(t *testing.T) {
+	w := serve(t, tributary.Options{}, httpapi.Options{Prefix: "/a/b"})
+	res, text := w.call("POST", "/a/b/tasks", `{"input":"count to one"}`)
+	at := res.Header.Get("Location")
+	if res.StatusCode != 200 || !strings.HasPrefix(at, "/a/b/tasks/") {
+		t.Fatalf("a task is %d, at %q: %s", res.StatusCode, at, text)
+	}
+	if res, text := w.call("GET", at, ""); res.StatusCode != 200 || !strings.Contains(text, "task.ended") && !strings.Contains(text, "one") {
+		t.Errorf("there is %d %s", res.StatusCode, text)
+	}
+	for path, want := range map[string]string{"/a/b": "/a/b/", "/a/b/": "/a/b/docs"} {
+		if res, _ := w.call("GET", path, "", "Accept", "text/html"); res.Header.Get("Location") != want {
+			t.Errorf("%s leads to %q, want %q", path, res.Header.Get("Location"), want)
+		}
+	}
+	if res, _ := w.call("GET", "/tasks", ""); res.StatusCode != 404 {
+		t.Errorf("above the prefix there is a %d", res.StatusCode)
+	}
+}
+
+func TestWhoAsksIsWhatIdentifySays(t *testing.T) {
+	w := serve(t, tributary.Options{}, httpapi.Options{Identify: func(r *http.Request) (string, error) {
+		switch who := r.Header.Get("Who"); who {
+		case "mallory":
+			return "mallory", errors.New("mallory may not come in")
+		default:
+			return who, nil
+		}
+	}})
+	const body = `{"input":"count to one"}`
+	for who, want := range map[string]string{"mallory": "mallory may not come in", "": "it is not known who asks"} {
+		if res, text := w.call("POST", "/tasks", body, "Who", who); res.StatusCode != 401 || !strings.Contains(text, want) {
+			t.Errorf("%q is told %d %s, want a 401 with %q", who, res.StatusCode, text, want)
+		}
+	}
+	res, _ := w.call("POST", "/tasks", body, "Who", "anna")
+	at := strings.TrimSuffix(res.Header.Get("Location"), "/events")
+	for who, want := range map[string]int{"anna": 200, "bert": 404} {
+		if res, text := w.call("GET", at, "", "Who", who); res.StatusCode != want {
+			t.Errorf("%s gets %d %s, want %d", who, res.StatusCode, text, want)
+		}
+	}
+	for owner, want := range map[string]int{"anna": 1, "bert": 0, "mallory": 0, "": 0} {
+		if _, total, err := w.rt.Runs(t.Context(), owner, tributary.RunQuery{}); err != nil || total != want {
+			t.Errorf("%q has %d runs, %v; want %d", owner, total, err, want)
+		}
+	}
+}
+
+func TestOnlyTheWiresThatAreWantedAreServed(t *testing.T) {
+	paths := map[httpapi.Wire]string{httpapi.Tasks: "/tasks", httpapi.LangGraph: "/assistants/agent", httpapi.Docs: "/openapi.json"}
+	for only := range paths {
+		w := serve(t, tributary.Options{}, httpapi.Options{Wires: []httpapi.Wire{only}})
+		for wire, path := range paths {
+			want := 404
+			if wire == only {
+				want = 200
+			}
+			if res, text := w.call("GET", path, ""); res.StatusCode != want {
+				t.Errorf("with %s alone GET %s is %d %.200s, want %d", only, path, res.StatusCode, text, want)
+			}
+		}
+		if res, _ := w.call("GET", "/ok", ""); res.StatusCode != 200 {
+			t.Errorf("with %s alone GET /ok is %d", only, res.StatusCode)
+		}
+	}
+}
+
+func TestMistakesInTheOptionsAreTold(t *testing.T) {
+	rt, err := tributary.Open(t.Context(), tributary.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close(t.Context())
+	for want, opt := range map[string]httpapi.Options{
+		`prefix "agents"`: {Prefix: "agents"}, `prefix "/agents/"`: {Prefix: "/agents/"}, `no wire "smoke"`: {Wires: []httpapi.Wire{"smoke"}},
+	} {
+		if _, err := httpapi.New(rt, opt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got %v, want %q", opt, err, want)
+		}
+	}
+	if _, err := httpapi.New(nil, httpapi.Options{}); err == nil {
+		t.Error("nothing is served")
+	}
+}
+
+// What a Builder refuses is the caller's mistake on every wire.
+func TestAMistakeInASettingIsAnsweredByItsName(t *testing.T) {
+	w := serve(t, tributary.Options{Graphs: map[string]tributary.Builder{"picky": func(context.Context, tributary.Config) (*graph.Graph, error) {
+		return nil, &tributary.InvalidError{Field: "config.configurable.mood", Reason: "must be good"}
+	}}}, httpapi.Options{})
+	for path, body := range map[string]string{
+		"/tasks": `{"assistant":"picky","input":{}}`, "/runs/wait": `{"assistant_id":"picky","input":{}}`,
+	} {
+		if res, text := w.call("POST", path, body); res.StatusCode != 422 || !strings.Contains(text, "configurable.mood") {
+			t.Errorf("%s: %d %s", path, res.StatusCode, text)
+		}
+	}
+}
+
+func TestClosingEndsStreamsAndLeavesRunsAlone(t *testing.T) {
+	let := make(chan struct{})
+	w := serve(t, tributary.Options{Models: tributary.OneModel(scripted.Always(scripted.Say("first ").Wait(let).Say("second")))}, httpapi.Options{})
+	res, err := http.Post(w.server.URL+"/tasks", "application/json", strings.NewReader(`{"input":"go","stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() && !strings.Contains(lines.Text(), "task.text.delta") {
+	}
+	w.h.Closing()
+	for lines.Scan() { // to the end of the stream
+	}
+	runs, _, err := w.rt.Runs(t.Context(), "", tributary.RunQuery{})
+	if err != nil || len(runs) != 1 || runs[0].Ended() {
+		t.Fatalf("the runs are %+v, %v", runs, err)
+	}
+	close(let)
+	if r, err := w.rt.Wait(t.Context(), "", runs[0].ID); err != nil || r.Status != event.Success {
+		t.Errorf("the run is %s, %v", r.Status, err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestWebhooksAndCronsAreThereWhenTheyAreWanted(t *testing.T) {
+	const body = `{"assistant_id":"agent","input":{"messages":[]},"webhook":"https://example.com/told"}`
+	for secret, want := range map[string]int{"": 422, "s3cret": 200} {
+		w := serve(t, tributary.Options{}, httpapi.Options{WebhookSecret: []byte(secret)})
+		if res, text := w.call("POST", "/runs/crons", strings.Replace(body, `{`, `{"schedule":"0 0 1 1 *",`, 1)); res.StatusCode != want {
+			t.Errorf("with the secret %q: %d %s, want %d", secret, res.StatusCode, text, want)
+		}
+		_, text := w.call("GET", "/info", "")
+		var info struct{ Flags map[string]bool }
+		if err := json.Unmarshal([]byte(text), &info); err != nil || !info.Flags["crons"] {
+			t.Errorf("info: %s, %v", text, err)
+		}
+	}
+}
+
+// The library and the wires are one: what one of them starts, the other follows.
+func TestTheLibraryAndTheWiresSeeTheSame(t *testing.T) {
+	w := serve(t, tributary.Options{}, httpapi.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := w.rt.Start(ctx, tributary.Request{Text: "count to two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, text := w.call("GET", "/threads/"+r.Thread+"/runs/"+r.ID+"/join", ""); res.StatusCode != 200 || !strings.Contains(text, `one\ntwo`) {
+		t.Errorf("join: %d %s", res.StatusCode, text)
+	}
+	res, _ := w.call("POST", "/tasks", `{"input":"count to three","thread_id":"`+r.Thread+`"}`)
+	id := strings.Split(res.Header.Get("Location"), "/")[2]
+	var text strings.Builder
+	for env, err := range w.rt.Follow(ctx, "", id, tributary.Position{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, ok := env.Event.(event.TextDelta); ok {
+			text.WriteString(d.Text)
+		}
+	}
+	if text.String() != "one\ntwo\nthree" {
+		t.Errorf("the library reads %q", text.String())
+	}
+}

@@ -1,0 +1,44 @@
+// Package door lets the packages of this module that put something around a runtime, such as a server, reach the parts it
+// is made of. Programs outside of the module can neither see nor use it: the library's own interface has no type of an
+// internal package, and no method that is not for everybody.
+//
+// # Laws
+//
+//   - Package tributary hangs the door when it is initialised, once; nobody else does.
+//   - The parts belong to the runtime and are closed with it.
+package door
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+)
+
+// Parts are what a runtime is made of.
+type Parts struct {
+	Engine  *run.Engine
+	Journal *journal.Journal
+	Store   *sqlite.DB
+	Graphs  Graphs
+	Log     *slog.Logger
+}
+
+// Graphs finds a runtime's graphs by name.
+type Graphs interface {
+	// Names lists them in order.
+	Names() []string
+	// Graph builds a graph as a run with that request would get it; run.ErrNotFound if there is none of the name.
+	Graph(ctx context.Context, name string, req run.Request) (*graph.Graph, error)
+}
+
+var parts func(runtime any) Parts
+
+// Hang says how the parts of a *tributary.Runtime are found, which cannot be named here: package tributary stands above.
+func Hang(of func(runtime any) Parts) { parts = of }
+
+// Open returns the parts of a *tributary.Runtime, and panics for anything else.
+func Open(runtime any) Parts { return parts(runtime) }
