@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
+	"github.com/tributary-ai/tributary/ui"
 )
 
 type serveCmd struct {
@@ -96,10 +97,11 @@ func newFront(config Config, rt *runtime, identify func(*http.Request) (run.Iden
 	}
 	parts.Engine.Handle(run.WebhookKind, hooks.Handler())
 	f.crons = run.OpenScheduler(parts.Engine, parts.Store, log)
+	usual, _, _ := rt.models.Resolve("", "") // none, if no model can be used
 	f.Server, err = server.New(server.Options{
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Identify: identify,
 		Scheduler: f.crons, Webhooks: true,
-		Hosts: config.Hosts, Origins: config.Origins, Version: versionText(), Log: log,
+		Hosts: config.Hosts, Origins: config.Origins, Page: ui.Files(), Model: usual.Name, Version: versionText(), Log: log,
 	})
 	if err != nil {
 		f.crons.Close()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -15,6 +16,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
+	"github.com/tributary-ai/tributary/internal/server/page"
 	"github.com/tributary-ai/tributary/internal/server/stream"
 	"github.com/tributary-ai/tributary/internal/server/tasks"
 )
@@ -57,7 +59,11 @@ type Options struct {
 	Webhooks bool
 	// LikeJS copies habits of LangGraph's JS server that its own test-suite compares and no client needs: frames are
 	// numbered 0, 1, 2 …, and what is not found is told as plain text.
-	LikeJS  bool
+	LikeJS bool
+	// Page is the built page for people, as package ui has it; without it browsers are sent to the description of the API.
+	Page fs.FS
+	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
+	Model   string
 	Version string
 	Log     *slog.Logger
 }
@@ -98,20 +104,31 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{opt: opt, started: time.Now(), closing: make(chan struct{})}
 	s.routes = edge.NewRoutes(edge.Options{Identify: opt.Identify, PlainNotFound: opt.LikeJS, Log: opt.Log})
-	s.mount()
+	if err := s.mount(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
 // mount is the table of contents; each dialect adds its own routes.
-func (s *Server) mount() {
+func (s *Server) mount() error {
 	s.routes.Section("server", "Open to everybody")
 	s.routes.Open("GET /ok", func(w http.ResponseWriter, _ *http.Request) error {
 		return edge.Answer(w, http.StatusOK, map[string]bool{"ok": true})
 	}, edge.Doc{Summary: "Whether it lives", Answer: jsonvalue.Object{{"ok", true}}})
 	s.routes.Open("GET /info", s.info, edge.Doc{Summary: "What it is, and how busy", Answer: jsonvalue.Object{
-		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0},
+		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0}, {"model", ""},
 	}})
-	openapi.Mount(s.routes, s.opt.Version)
+	var home http.HandlerFunc
+	if s.opt.Page != nil {
+		p, err := page.New(s.opt.Page)
+		if err != nil {
+			return err
+		}
+		p.Mount(s.routes)
+		home = p.ServeDocument
+	}
+	openapi.Mount(s.routes, s.opt.Version, home)
 
 	feeds := feed.New(s.opt.Journal)
 	s.terms = &stream.Terms{
@@ -129,6 +146,7 @@ func (s *Server) mount() {
 		lg.Kick = s.opt.Scheduler.Kick
 	}
 	langgraph.Mount(s.routes, lg)
+	return nil
 }
 
 func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {
@@ -137,6 +155,7 @@ func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {
 		"flags":       map[string]bool{"assistants": true, "crons": s.opt.Scheduler != nil, "langsmith": false},
 		"active_runs": s.opt.Engine.Active(),
 		"uptime_s":    int(time.Since(s.started).Seconds()),
+		"model":       s.opt.Model,
 	})
 }
 
