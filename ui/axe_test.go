@@ -11,7 +11,6 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	if err != nil {
 		skip(t, "no axe-core: run npm ci in ui")
 	}
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	check := func(name string) {

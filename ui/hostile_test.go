@@ -34,7 +34,6 @@ func TestHostileTextIsOnlyRead(t *testing.T) {
 	if len(hostile) < 60 {
 		t.Fatalf("there are only %d strings", len(hostile))
 	}
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.ask("Say: " + strings.Join(hostile, "\n\n"))
@@ -68,7 +67,6 @@ func TestHostileTextIsOnlyRead(t *testing.T) {
 
 // TestHostileStringsAreShownAsTheyAre makes sure that being safe does not mean losing text.
 func TestHostileStringsAreShownAsTheyAre(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.ask(`Say: look at <b onclick=pwned=1>this</b> and <script>pwned=1</script>`)

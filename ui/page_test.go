@@ -74,7 +74,6 @@ func (s *stage) threads() int {
 const complete = `document.querySelector(".turn:last-child[data-status=completed] .foot-row")`
 
 func TestANewcomerAsksAnExampleAndOpensACitation(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.until("it says what answers here", `document.querySelector(".offline")?.innerText.includes("offline model")`)
@@ -109,7 +108,6 @@ func TestANewcomerAsksAnExampleAndOpensACitation(t *testing.T) {
 }
 
 func TestAReloadInTheMiddleOfAWordAndAKilledServerLoseNothing(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	c := browse(t)
 	p := c.open(s.url())
@@ -145,7 +143,6 @@ func hash(p *tab) string {
 }
 
 func TestTwoTabsShowTheSameLettersWhileTheyAreWritten(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	c := browse(t)
 	a := c.open(s.url())
@@ -168,7 +165,6 @@ func TestTwoTabsShowTheSameLettersWhileTheyAreWritten(t *testing.T) {
 }
 
 func TestStoppingShowsWhatTheServerKept(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.ask("Tell the story of the river")
@@ -200,7 +196,6 @@ func TestStoppingShowsWhatTheServerKept(t *testing.T) {
 }
 
 func TestAQuestionWaitsForItsTurnAndCanBeTakenBack(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.ask("Tell the story of the river")
@@ -219,7 +214,6 @@ func TestAQuestionWaitsForItsTurnAndCanBeTakenBack(t *testing.T) {
 }
 
 func TestAQuestionToAPersonIsFoundAgainAndAnsweredInPlace(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	c := browse(t)
 	p := c.open(s.url())
@@ -255,7 +249,6 @@ func TestAQuestionToAPersonIsFoundAgainAndAnsweredInPlace(t *testing.T) {
 }
 
 func TestAnEditedQuestionIsABranchAndBothStay(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.ask("Say: one")
@@ -287,7 +280,6 @@ func TestAnEditedQuestionIsABranchAndBothStay(t *testing.T) {
 }
 
 func TestThreadsAreFoundRenamedAndDeletedWithUndo(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	for _, q := range []string{"Say: about barges", "Say: about locks"} {
@@ -326,7 +318,6 @@ func TestThreadsAreFoundRenamedAndDeletedWithUndo(t *testing.T) {
 }
 
 func TestAFailureSaysWhyAndKeepsWhatWasWritten(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.ask("Fail in the middle")
@@ -340,7 +331,6 @@ func TestAFailureSaysWhyAndKeepsWhatWasWritten(t *testing.T) {
 }
 
 func TestTheInspectorShowsWhatAReaderSawAtAnyEvent(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.ask("After a server crash, what must a browser do?")
@@ -364,7 +354,6 @@ func TestTheInspectorShowsWhatAReaderSawAtAnyEvent(t *testing.T) {
 }
 
 func TestLanguageThemeAndWidthCanBeChanged(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.click(".rail footer button")
@@ -385,7 +374,6 @@ func TestLanguageThemeAndWidthCanBeChanged(t *testing.T) {
 }
 
 func TestTheFirstViewIsSmall(t *testing.T) {
-	t.Parallel()
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.until("the first screen is there", `document.querySelector(".examples")`)

@@ -1,10 +1,10 @@
 // A modal window: the browser's own, which keeps the focus inside and gives it back.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export function Dialog({ label, close, children, class: cls = "" }: { label: string; close: () => void; children: ComponentChildren; class?: string }): JSX.Element {
   const el = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => { // before anything is typed: it must not go elsewhere
     const d = el.current;
     d?.showModal();
     return () => d?.close();

@@ -6,6 +6,7 @@ import { computed, signal } from "@preact/signals";
 import type { TaskObject } from "../../tasks";
 import { get, newID, post, Refusal, send } from "../wire/api";
 import { follow } from "../wire/follow";
+import { refresh } from "./threads";
 import { Turn, type Run } from "./turn";
 
 const pageOfRuns = 100;
@@ -138,7 +139,9 @@ export class Conversation {
       this.flush();
       next.ended.value = true;
       this.following = null;
-      if (!this.life.signal.aborted) void this.sync();
+      if (this.life.signal.aborted) return;
+      void this.sync();
+      void refresh();
     });
   }
 
