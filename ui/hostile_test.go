@@ -36,14 +36,29 @@ func TestHostileTextIsOnlyRead(t *testing.T) {
 	}
 	s := newStage(t)
 	p := browse(t).open(s.url())
+	harmless := func(where string) {
+		t.Helper()
+		if p.is(`"pwned" in window`) {
+			t.Errorf("%s: a script has run", where)
+		}
+		var elements []string
+		p.eval(`[...document.querySelectorAll("iframe, object, embed, base, form[action], video, audio, #app script, #app style, #app link, #app svg image, [onerror], [onload], [onclick], [onfocus]")].map((e) => e.outerHTML)
+			.concat([...document.querySelectorAll("#app a[href]")].filter((a) => !/^(https?:|mailto:)/.test(a.href)).map((a) => a.outerHTML))
+			.concat([...document.querySelectorAll("#app img")].filter((i) => !/^data:image\/(png|jpeg|gif|webp);/.test(i.src)).map((i) => i.outerHTML))`, &elements)
+		if len(elements) > 0 {
+			t.Errorf("%s: text became markup: %q", where, elements)
+		}
+	}
 	p.ask("Say: " + strings.Join(hostile, "\n\n"))
 	p.until("all of it is answered", complete)
+	harmless("answer")
 	// Tool names, arguments and results; thread titles.
 	for _, name := range []string{`<img src=x onerror=pwned=1>`, `__proto__`} {
 		p.visit(s.url() + "/#/")
 		p.ask("Call: " + name)
 		p.until("the call is shown", complete)
 		p.eval(`document.querySelectorAll(".line-head[aria-expanded=false], .work-head[aria-expanded=false]").forEach((e) => e.click())`, nil)
+		harmless("tool " + name)
 	}
 	for i, title := range hostile[:12] {
 		p.eval(fmt.Sprintf(`fetch("/threads", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ metadata: { title: %s, %s: "x%d" } }) }).then((r) => r.status)`, quote(title), quote(hostile[20+i]), i), nil)
@@ -51,17 +66,11 @@ func TestHostileTextIsOnlyRead(t *testing.T) {
 	for _, address := range []string{"#/t/%3Cscript%3Epwned=1%3C/script%3E", "#/run/<img src=x onerror=pwned=1>", "#/run/x?seq=<svg onload=pwned=1>", "#javascript:pwned=1"} {
 		p.eval(`location.hash = `+quote(address), nil)
 		p.until("something is shown", `document.querySelector("main")`)
+		harmless("address " + address)
 	}
 	p.visit(s.url() + "/#/")
 	p.until("the titles are listed", `document.querySelectorAll(".thread").length >= 14`)
-	if p.is(`"pwned" in window`) {
-		t.Error("a script has run")
-	}
-	var elements []string
-	p.eval(`[...document.querySelectorAll("iframe, object, embed, base, form[action], #app script, #app style, #app link, [onerror], [onload], a[href^=javascript], a[href^=data]")].map((e) => e.outerHTML)`, &elements)
-	if len(elements) > 0 {
-		t.Errorf("text became markup: %q", elements)
-	}
+	harmless("titles")
 	p.clean()
 }
 

@@ -115,9 +115,7 @@ func TestAReloadInTheMiddleOfAWordAndAKilledServerLoseNothing(t *testing.T) {
 	p.until("some of it is written", `document.querySelectorAll(".message li").length > 2`)
 	p.reload()
 	p.until("it goes on after the reload", `document.querySelectorAll(".message li").length > 5`)
-	p.eval(`window.gaps = 0; window.seen = "";
-		window.look = () => { const now = (`+words+`)(document.querySelector(".message")?.innerText ?? ""); if (!now.startsWith(window.seen) && !document.querySelector(".note")) window.gaps++; window.seen = now; requestAnimationFrame(window.look); };
-		window.look()`, nil)
+	told := p.watch(river)
 
 	s.kill()
 	p.until("a sign shows that the line is down", `document.querySelector(".sign")?.innerText.includes("No connection")`)
@@ -126,6 +124,7 @@ func TestAReloadInTheMiddleOfAWordAndAKilledServerLoseNothing(t *testing.T) {
 	p.until("the answer is complete", complete)
 	p.until("it is the whole story, letter by letter", answerIs(river))
 	p.until("the sign is gone", `!document.querySelector(".sign")`)
+	told()
 
 	second := c.open(s.url() + "/" + hash(p))
 	second.until("a second browser shows the same", answerIs(river))
@@ -134,6 +133,50 @@ func TestAReloadInTheMiddleOfAWordAndAKilledServerLoseNothing(t *testing.T) {
 	}
 	p.clean()
 	second.clean()
+}
+
+func TestACutNetworkDoublesNothing(t *testing.T) {
+	n := newNetwork(t, newStage(t))
+	p := browse(t).open(n.url())
+	p.ask("Tell the story of the river")
+	told := p.watch(river)
+	for _, items := range []string{"2", "6", "10"} {
+		p.until("some of it is written", `document.querySelectorAll(".message li").length >= `+items+` || `+complete)
+		n.cut(true)
+		time.Sleep(100 * time.Millisecond) // so that something is missed
+		n.cut(false)
+	}
+	p.until("the answer is complete", complete)
+	p.until("it is the whole story, letter by letter", answerIs(river))
+	p.until("the sign is gone", `!document.querySelector(".sign")`)
+	told()
+}
+
+// watch looks at every picture that the browser draws: what is shown is always a beginning of the story. What it gives back
+// says whether that was so.
+func (p *tab) watch(story string) func() {
+	p.t.Helper()
+	p.eval(`{
+		const words = `+words+`, story = words(`+quote(plain(story))+`);
+		window.wrong = ""; window.pictures = 0;
+		const look = () => {
+			const shown = words(document.querySelector(".message")?.innerText.replace("incomplete", "") ?? "");
+			if (!story.startsWith(shown)) window.wrong ||= shown;
+			window.pictures++;
+			requestAnimationFrame(look);
+		};
+		look();
+	}`, nil)
+	return func() {
+		p.t.Helper()
+		var wrong string
+		var pictures int
+		p.eval(`window.wrong`, &wrong)
+		p.eval(`window.pictures`, &pictures)
+		if wrong != "" || pictures < 3 {
+			p.t.Errorf("of %d pictures one showed %q, which is no beginning of the story", pictures, wrong)
+		}
+	}
 }
 
 func hash(p *tab) string {

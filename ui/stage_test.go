@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -222,5 +223,71 @@ func (s *stage) kill() {
 	if s.cmd.ProcessState == nil {
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
+	}
+}
+
+// network is a way to the server that can be cut.
+type network struct {
+	t    *testing.T
+	l    net.Listener
+	to   string
+	mu   sync.Mutex // of the fields below
+	open map[net.Conn]bool
+	down bool
+}
+
+func newNetwork(t *testing.T, s *stage) *network {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &network{t: t, l: l, to: s.addr, open: map[net.Conn]bool{}}
+	go n.accept() // ends with the listener
+	t.Cleanup(func() {
+		_ = l.Close()
+		n.cut(true)
+	})
+	return n
+}
+
+func (n *network) url() string { return "http://" + n.l.Addr().String() }
+
+func (n *network) accept() {
+	for {
+		in, err := n.l.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", n.to)
+		n.mu.Lock()
+		if err != nil || n.down {
+			_ = in.Close()
+			if out != nil {
+				_ = out.Close()
+			}
+		} else {
+			n.open[in], n.open[out] = true, true
+			for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
+				go func() { // ends with either connection
+					_, _ = io.Copy(pair[0], pair[1])
+					_ = pair[0].Close()
+				}()
+			}
+		}
+		n.mu.Unlock()
+	}
+}
+
+// cut breaks all connections and lets none through, or lets them through again.
+func (n *network) cut(down bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = down
+	if down {
+		for c := range n.open {
+			_ = c.Close()
+			delete(n.open, c)
+		}
 	}
 }
