@@ -360,7 +360,7 @@ func TestThreadsAreFoundRenamedAndDeletedWithUndo(t *testing.T) {
 	}
 }
 
-func TestAFailureSaysWhyAndKeepsWhatWasWritten(t *testing.T) {
+func TestAFailureSaysWhy(t *testing.T) {
 	s := newStage(t)
 	p := browse(t).open(s.url())
 	p.ask("Fail in the middle")
