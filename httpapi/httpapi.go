@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -51,6 +52,11 @@ type Options struct {
 	Limits Limits
 	// Access, where set, has a line for each request; Audit one for each change: who did what.
 	Access, Audit *slog.Logger
+	// Page is the page for people at /, as ui.Files has it; without it browsers are led to the description of the routes. It
+	// is served with Docs and at the root only: it looks for what it needs there.
+	Page fs.FS
+	// Model is the name of the model that answers where nobody chooses one, for the page to tell people.
+	Model string
 	// Version is what /info says.
 	Version string
 }
@@ -91,7 +97,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Log: parts.Log,
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoDocs: !opt.serves(Docs),
-		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit,
+		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model,
 	}
 	if o.Webhooks {
 		allow, err := outbound.ParseAllow(opt.WebhookAllow)
@@ -122,6 +128,9 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 func (o *Options) check() error {
 	if o.Prefix != "" && (!strings.HasPrefix(o.Prefix, "/") || strings.HasSuffix(o.Prefix, "/")) {
 		return fmt.Errorf(`httpapi: the prefix %q must begin with a slash and not end with one, as in "/agents"`, o.Prefix)
+	}
+	if o.Prefix != "" && o.Page != nil {
+		return errors.New("httpapi: the page can only be served at the root; leave Prefix or Page empty")
 	}
 	for _, w := range o.Wires {
 		if !slices.Contains([]Wire{Tasks, LangGraph, Docs}, w) {

@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-ai/tributary/httpapi"
 	"github.com/tributary-ai/tributary/internal/folder"
 	"github.com/tributary-ai/tributary/internal/loglimit"
+	"github.com/tributary-ai/tributary/ui"
 )
 
 type serveCmd struct {
@@ -93,6 +94,8 @@ func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner 
 		Identify: identify, Hosts: config.Hosts, Origins: config.Origins, Limits: httpapi.Limits(config.Limits),
 		WebhookSecret: secret, WebhookAllow: config.Webhooks.Allow, Version: versionText(),
 	}
+	usual, _, _ := rt.models.Resolve("", "") // none, if no model can be used
+	opt.Page, opt.Model = ui.Files(), usual.Name
 	if config.AccessLog {
 		opt.Access = log
 	}

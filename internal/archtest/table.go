@@ -71,6 +71,7 @@ var Rules = []Rule{
 	{"internal/outbound", nil, nil, "requests for others are made in one way, whoever needs them"},
 	{"internal/server/webhook", []string{"internal/outbound", "internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
+	{"internal/server/page", []string{"internal/server/edge"}, nil, "it serves files that it is handed"},
 	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,
 		"a dialect knows its own wire and no other dialect"},
 	{"internal/server/langgraph/state", join(nouns, runs, routes, langgraph), nil, "every other resource of LangGraph's shows states"},

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -19,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
+	"github.com/tributary-ai/tributary/internal/server/page"
 	"github.com/tributary-ai/tributary/internal/server/stream"
 	"github.com/tributary-ai/tributary/internal/server/tasks"
 )
@@ -74,7 +76,11 @@ type Options struct {
 	// numbered 0, 1, 2 …, and what is not found is told as plain text.
 	LikeJS bool
 	// Probe finds out whether work can be taken on, by a small write. Default: the store's own Probe, if it has one.
-	Probe   func(context.Context) error
+	Probe func(context.Context) error
+	// Page is the built page for people, as package ui has it; without it browsers are sent to the description of the API.
+	Page fs.FS
+	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
+	Model   string
 	Version string
 	Log     *slog.Logger
 }
@@ -128,19 +134,30 @@ func New(opt Options) (*Server, error) {
 		Identify: opt.Identify, Prefix: opt.Prefix, PlainNotFound: opt.LikeJS, Gate: admission.New(opt.LargeBytes, admissionWait),
 		Connections: s.guard.Connections(), Log: opt.Log,
 	})
-	s.mount()
+	if err := s.mount(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
 // mount is the table of contents; each dialect adds its own routes.
-func (s *Server) mount() {
+func (s *Server) mount() error {
 	s.routes.Section("server", "Open to everybody")
 	s.mountHealth()
 	s.routes.Open("GET /info", s.info, edge.Doc{Summary: "What it is, and how busy", Answer: jsonvalue.Object{
-		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0},
+		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0}, {"model", ""},
 	}})
+	var home http.HandlerFunc
+	if s.opt.Page != nil {
+		p, err := page.New(s.opt.Page)
+		if err != nil {
+			return err
+		}
+		p.Mount(s.routes)
+		home = p.ServeDocument
+	}
 	if !s.opt.NoDocs {
-		openapi.Mount(s.routes, s.opt.Version)
+		openapi.Mount(s.routes, s.opt.Version, home)
 	}
 
 	engine, store := s.guard.Engine(s.opt.Engine), guarded{s.guard.Store(s.opt.Store), s.opt.Store, s.opt.Store, s.opt.Store}
@@ -155,7 +172,7 @@ func (s *Server) mount() {
 		}).Mount(s.routes)
 	}
 	if s.opt.NoLangGraph {
-		return
+		return nil
 	}
 	lg := langgraph.Options{
 		Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
@@ -165,6 +182,7 @@ func (s *Server) mount() {
 		lg.Kick = s.opt.Scheduler.Kick
 	}
 	langgraph.Mount(s.routes, lg)
+	return nil
 }
 
 // admissionWait is how long a large request waits for room.
@@ -188,6 +206,7 @@ func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {
 		"flags":       map[string]bool{"assistants": true, "crons": s.opt.Scheduler != nil, "langsmith": false},
 		"active_runs": s.opt.Engine.Active(),
 		"uptime_s":    int(time.Since(s.started).Seconds()),
+		"model":       s.opt.Model,
 	})
 }
 

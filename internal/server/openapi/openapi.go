@@ -197,9 +197,12 @@ func operationID(method, path string) string {
 //go:embed docs.html
 var page []byte
 
-// Mount adds the document, a page that shows it, and what there is at the root. The document describes the routes that are
-// there when it is first asked for.
-func Mount(t *edge.Routes, version string) {
+// Mount adds the document, a page that shows it, and what there is at the root, where browsers get what home serves, or are sent
+// to the page that shows the document where it is nil. The document describes the routes that are there when it is first asked for.
+func Mount(t *edge.Routes, version string, home http.HandlerFunc) {
+	if home == nil {
+		home = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, t.Path("/docs"), http.StatusSeeOther) }
+	}
 	whole := sync.OnceValues(func() (json.RawMessage, error) { return json.Marshal(ofRoutes(t, version)) })
 	t.Open("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) error {
 		text, err := whole()
@@ -219,9 +222,9 @@ func Mount(t *edge.Routes, version string) {
 	t.Open("GET /{$}", func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Add("Vary", "Accept")
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
-			http.Redirect(w, r, t.Path("/docs"), http.StatusSeeOther)
+			home(w, r)
 			return nil
 		}
 		return edge.Answer(w, http.StatusOK, index)
-	}, edge.Doc{Summary: "Where to begin; browsers are sent to the page", Answer: index})
+	}, edge.Doc{Summary: "Where to begin; browsers get the page", Answer: index})
 }

@@ -1,0 +1,56 @@
+package ui_test
+
+import (
+	"os"
+	"testing"
+)
+
+// TestEveryPageIsAccessible has axe-core look at every page in both themes, for findings that are serious or worse.
+func TestEveryPageIsAccessible(t *testing.T) {
+	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
+	if err != nil {
+		skip(t, "no axe-core: run npm ci in ui")
+	}
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	check := func(name string) {
+		t.Helper()
+		for _, dark := range []bool{false, true} {
+			p.dark(dark)
+			p.eval(string(axe)+"; 0", nil)
+			var found []struct {
+				ID, Impact, Help string
+				Where            []string
+			}
+			p.eval(`axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical")
+				.map((v) => ({ ID: v.id, Impact: v.impact, Help: v.help, Where: v.nodes.slice(0, 4).map((n) => n.html.slice(0, 160) + " " + (n.any[0]?.message ?? "")) })))`, &found)
+			for _, f := range found {
+				t.Errorf("%s, dark %v: %s (%s): %s\n%q", name, dark, f.ID, f.Impact, f.Help, f.Where)
+			}
+		}
+	}
+	p.until("the first screen is there", `document.querySelector(".offline")`)
+	check("first")
+	p.ask("After a server crash, what must a browser do?")
+	p.until("the answer is complete", complete)
+	p.eval(`document.querySelectorAll(".work-head, .line-head").forEach((e) => e.click()); document.querySelectorAll(".message .chip")[1].click()`, nil)
+	p.until("the drawer is open", `document.querySelector(".drawer mark")`)
+	check("conversation")
+	p.click(`.foot-row [aria-label="Inspect"]`)
+	p.until("there are frames", `document.querySelectorAll(".event").length > 20`)
+	check("inspector")
+	p.visit(s.url() + "/#/")
+	p.ask("Clean up the exports")
+	p.until("it asks", `document.querySelector(".ask")`)
+	check("question")
+	p.key("k", 2)
+	p.until("the palette is open", `document.querySelector(".palette-input")`)
+	check("palette")
+	p.visit(s.url() + "/#/components")
+	p.until("components are there", `document.querySelectorAll(".gallery section").length > 10`)
+	check("components")
+	p.size(390, 844, true)
+	p.visit(s.url() + "/#/threads")
+	p.until("threads are listed", `document.querySelector(".thread")`)
+	check("threads on a phone")
+}

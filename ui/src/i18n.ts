@@ -1,0 +1,110 @@
+// The page's words. English is the source; a language that lacks a word would not compile.
+import { lang } from "./prefs";
+
+const en = {
+  newQuestion: "New question", search: "Search", threads: "Conversations", settings: "Settings", keys: "Keyboard",
+  searchThreads: "Search conversations", noThreads: "Your questions will be listed here. They survive a restart.",
+  nothingFound: "Nothing found.", waitingForYou: "Waiting for you", today: "Today", yesterday: "Yesterday", earlier: "Earlier",
+  foldRail: "Fold the list", openRail: "Show the list", rename: "Rename", remove: "Delete", undo: "Undo", removed: "Deleted “{0}”.",
+  more: "More", untitled: "Untitled", failed: "failed", working: "Working", queued: "Queued", done: "Done", stopped: "Stopped",
+  heading: "What would you like to find out?",
+  lead: "Ask, and read while the answer is written. Close the page whenever you like: the work goes on, and the text is here when you come back.",
+  ask: "Ask a question…", askNext: "Ask next; it is sent when this answer is done", answerFirst: "Answer the question above, or ask something else",
+  send: "Send", stop: "Stop", again: "Answer again", copy: "Copy", copied: "Copied", edit: "Edit the question", cancel: "Cancel", saveAndAsk: "Ask this instead",
+  sendAgain: "Send again", notSent: "Not sent: {0}", sending: "Sending…", sendNow: "Send now", takeBack: "Take back",
+  offlineTitle: "No model key is set, so the built-in offline model answers.",
+  offlineText: "It is a small, exact program and no language model: it counts, calculates with two numbers, and quotes the documents on this machine. Nothing is sent anywhere. For free conversation, give the server a key and start it again:",
+  otherModels: "Anthropic, Gemini, local models: see docs/models.md, or ask about it here.",
+  ex1: "How do I use LangGraph's client with tributary?", ex1s: "Looks it up in the handbook, with citations",
+  ex2: "Which models can be used, and how is a key given?", ex2s: "Quotes the passages that answer it",
+  ex3: "Count to fifty", ex3s: "Needs neither a model nor documents",
+  thought: "Thought", thinking: "Thinking", thoughtFor: "Thought for {0}", searched: "Searched", searching: "Searching", called: "Called", calling: "Calling",
+  passages: "{0} passages", passage: "1 passage", arguments: "Arguments", result: "Result", subAgent: "Sub-agent", steps: "{0} steps", step: "1 step",
+  writing: "writing", running: "running", waits: "waits", incomplete: "incomplete", noResult: "No result yet.", outcomeUnknown: "Nothing came back.",
+  stoppedNote: "You stopped this answer. What was written is kept.", expiredNote: "The time for this answer was up. What was written is kept.",
+  failedNote: "The answer failed: {0}", retryNote: "The server stopped in the middle; this part was written again.", tryAgain: "Try again", noOutput: "The answer was empty.",
+  tokens: "{0} tokens", source: "source", sourceOf: "Source {0} of {1}", sources: "Sources", allSources: "All sources", cited: "{0}×", notCited: "not cited",
+  openAway: "Open the source", copyQuote: "Copy the quote", close: "Close", previous: "Previous", next: "Next", passageOf: "Passage",
+  gone: "This source is not part of this conversation.", answer: "Answer", somethingElse: "Something else…", allow: "May it do this?", asks: "It asks you",
+  youAnswered: "You answered", waitingSince: "Waiting since {0}", answeredElsewhere: "This was answered elsewhere.", questionWaits: "A question waits for you",
+  branch: "{0} / {1}", earlierBranch: "Earlier version", laterBranch: "Later version", showEarlier: "Show earlier questions",
+  downLine: "No connection. The answer is being written without you.", nextTry: "Next try in {0} s.", tryNow: "Try now", backLine: "Back. Nothing was missed.",
+  newText: "New text", toEnd: "To the end", answering: "Answering", complete: "Answer complete.", completeSources: "Answer complete, {0} sources.",
+  commands: "Commands", palette: "Type a command, or part of a conversation", inspect: "Inspect", theme: "Theme", auto: "Automatic", light: "Light", dark: "Dark",
+  language: "Language", motion: "Motion", motionOff: "Off", announceLabel: "Read aloud by screen readers", announceText: "Sentences", announceState: "State only", off: "Off",
+  apiDocs: "HTTP interface", components: "Components", code: "code", keyNeeded: "This server wants a key", keyHint: "It was started with TRIBUTARY_API_KEY. The key stays in this tab.", key: "Key", use: "Use it",
+  missingThread: "There is no such conversation. It may have been deleted.", loading: "Loading…", back: "Back", version: "version {0}",
+  youAsked: "You asked", answerWord: "Answer", conversation: "Conversation", composer: "Question", emptyThread: "Nothing was asked here yet.",
+  events: "Events", runTitle: "Run {0}", atEvent: "At event {0}", whatWasSeen: "What a reader saw", frame: "Frame", turnsLane: "Turns", toolsLane: "Tools", subLane: "Sub-agents", lifeLane: "Life",
+  play: "Play", pause: "Pause", first: "First event", last: "Last event", inspectorHint: "← → one event, Shift ten, Space plays",
+  kSend: "Send", kLine: "New line", kComposer: "To the question", kPalette: "Commands and conversations", kNew: "New question", kStop: "Stop (twice)", kClose: "Close what is open", kSource: "Previous or next source", kTurn: "Previous or next question", kInspect: "Inspect the run", kHelp: "This list",
+  justNow: "now", minutes: "{0} min", hours: "{0} h",
+};
+
+const zh: typeof en = {
+  newQuestion: "新问题", search: "搜索", threads: "对话", settings: "设置", keys: "快捷键",
+  searchThreads: "搜索对话", noThreads: "你的问题会列在这里，重启后仍在。",
+  nothingFound: "没有找到。", waitingForYou: "等你答复", today: "今天", yesterday: "昨天", earlier: "更早",
+  foldRail: "收起列表", openRail: "展开列表", rename: "重命名", remove: "删除", undo: "撤销", removed: "已删除“{0}”。",
+  more: "更多", untitled: "无标题", failed: "失败", working: "进行中", queued: "排队中", done: "完成", stopped: "已停止",
+  heading: "你想了解什么？",
+  lead: "提问后可以边生成边阅读。随时可以关闭页面：工作会继续，回来时文字都在。",
+  ask: "输入问题…", askNext: "继续提问；当前回答完成后发送", answerFirst: "请先答复上面的问题，或另外提问",
+  send: "发送", stop: "停止", again: "重新回答", copy: "复制", copied: "已复制", edit: "修改问题", cancel: "取消", saveAndAsk: "改问这个",
+  sendAgain: "重新发送", notSent: "未发送：{0}", sending: "发送中…", sendNow: "立即发送", takeBack: "撤回",
+  offlineTitle: "没有设置模型密钥，由内置的离线模型回答。",
+  offlineText: "它是一个小而精确的程序，不是语言模型：会数数、计算两个数、引用本机文档。不会向外发送任何内容。要自由对话，请给服务器一个密钥并重新启动：",
+  otherModels: "Anthropic、Gemini、本地模型：见 docs/models.md，也可以在这里提问。",
+  ex1: "How do I use LangGraph's client with tributary?", ex1s: "在手册中查找，并给出引文",
+  ex2: "Which models can be used, and how is a key given?", ex2s: "逐字引用相关段落",
+  ex3: "数到五十", ex3s: "不需要模型，也不需要文档",
+  thought: "思考", thinking: "思考中", thoughtFor: "思考了 {0}", searched: "已搜索", searching: "搜索中", called: "已调用", calling: "调用中",
+  passages: "{0} 段", passage: "1 段", arguments: "参数", result: "结果", subAgent: "子代理", steps: "{0} 步", step: "1 步",
+  writing: "生成中", running: "运行中", waits: "等待中", incomplete: "未完成", noResult: "还没有结果。", outcomeUnknown: "没有返回内容。",
+  stoppedNote: "你已停止，已写内容会保留。", expiredNote: "时间已到，已写内容会保留。",
+  failedNote: "回答失败：{0}", retryNote: "服务器中途停止，这一段已重新生成。", tryAgain: "重试", noOutput: "回答是空的。",
+  tokens: "{0} 词元", source: "来源", sourceOf: "来源 {0} / {1}", sources: "来源", allSources: "所有来源", cited: "{0} 次", notCited: "未引用",
+  openAway: "打开来源", copyQuote: "复制引文", close: "关闭", previous: "上一个", next: "下一个", passageOf: "段落",
+  gone: "这个来源不在此对话中。", answer: "答复", somethingElse: "其他…", allow: "允许这样做吗？", asks: "它在问你",
+  youAnswered: "你的答复", waitingSince: "{0}起等你答复", answeredElsewhere: "已在别处答复。", questionWaits: "有问题等你答复",
+  branch: "{0} / {1}", earlierBranch: "上一版本", laterBranch: "下一版本", showEarlier: "显示更早的问题",
+  downLine: "连接已断开，回答仍在继续生成。", nextTry: "{0} 秒后重试。", tryNow: "立即重试", backLine: "已恢复，没有遗漏。",
+  newText: "新内容", toEnd: "到末尾", answering: "正在回答", complete: "回答完成。", completeSources: "回答完成，{0} 个来源。",
+  commands: "命令", palette: "输入命令或对话的一部分", inspect: "检查", theme: "主题", auto: "自动", light: "浅色", dark: "深色",
+  language: "语言", motion: "动画", motionOff: "关闭", announceLabel: "屏幕阅读器朗读", announceText: "句子", announceState: "仅状态", off: "关闭",
+  apiDocs: "HTTP 接口", components: "组件", code: "代码", keyNeeded: "服务器需要密钥", keyHint: "它以 TRIBUTARY_API_KEY 启动。密钥只保留在此标签页。", key: "密钥", use: "使用",
+  missingThread: "没有这个对话，可能已被删除。", loading: "加载中…", back: "返回", version: "版本 {0}",
+  youAsked: "你的问题", answerWord: "回答", conversation: "对话", composer: "提问", emptyThread: "这里还没有提问。",
+  events: "事件", runTitle: "运行 {0}", atEvent: "事件 {0}", whatWasSeen: "读者所见", frame: "帧", turnsLane: "轮次", toolsLane: "工具", subLane: "子代理", lifeLane: "状态",
+  play: "播放", pause: "暂停", first: "第一个事件", last: "最后一个事件", inspectorHint: "← → 一个事件，Shift 十个，空格播放",
+  kSend: "发送", kLine: "换行", kComposer: "跳到输入框", kPalette: "命令与对话", kNew: "新问题", kStop: "停止（两次）", kClose: "关闭已打开的面板", kSource: "上一个或下一个来源", kTurn: "上一个或下一个问题", kInspect: "检查这次运行", kHelp: "此列表",
+  justNow: "刚刚", minutes: "{0} 分钟", hours: "{0} 小时",
+};
+
+export type Word = keyof typeof en;
+
+/** The word in the chosen language, with what stands in place of {0}, {1} …. */
+export function t(word: Word, ...args: (string | number)[]): string {
+  const text = (lang.value === "zh" ? zh : en)[word];
+  return args.length === 0 ? text : text.replace(/\{(\d)\}/g, (_, i: string) => String(args[Number(i)] ?? ""));
+}
+
+/** A length of time, as people say it. */
+export function span(ms: number): string {
+  const s = ms / 1000;
+  if (s < 0.1) return "< 0.1 s";
+  if (s < 10) return s.toFixed(1) + " s";
+  if (s < 60) return Math.round(s) + " s";
+  return Math.floor(s / 60) + ":" + String(Math.floor(s % 60)).padStart(2, "0");
+}
+
+/** When something was, in few letters. */
+export function when(at: number, now = Date.now()): string {
+  const d = new Date(at), today = new Date(now);
+  const locale = lang.value === "zh" ? "zh-CN" : undefined;
+  if (d.toDateString() === today.toDateString()) return d.toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit", hour12: false });
+  if (now - at < 6 * 86_400_000) return d.toLocaleDateString(locale, { weekday: "short" });
+  return d.toLocaleDateString(locale, { day: "numeric", month: "short" });
+}
+
+export function number(n: number): string { return n.toLocaleString(lang.value === "zh" ? "zh-CN" : "en"); }

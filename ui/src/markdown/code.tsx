@@ -1,0 +1,29 @@
+// A code block with its language and a button to copy. Colours are loaded when the first block is complete: while it is
+// written, text is only added.
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { t } from "../i18n";
+import { CopyButton } from "../parts/buttons";
+
+const tooLongToColour = 60_000;
+
+export function Code({ lang, text, closed }: { lang: string; text: string; closed: boolean }): JSX.Element {
+  const [coloured, setColoured] = useState<ComponentChildren>(null);
+  useEffect(() => {
+    if (!closed || lang === "" || text.length > tooLongToColour) return;
+    let live = true;
+    void import("./highlight").then((h) => { if (live) setColoured(h.colour(text, lang)); }, () => {});
+    return () => { live = false; };
+  }, [closed, lang, text]);
+  return (
+    <figure class="md-code">
+      <figcaption><span>{lang || t("code")}</span><CopyButton text={() => text.replace(/\n$/, "")} label={t("copy")} /></figcaption>
+      <pre tabIndex={0}><code>{coloured ?? text}</code></pre>
+    </figure>
+  );
+}
+
+/** A formula as it was written. */
+export function Formula({ text, block }: { text: string; block?: boolean }): JSX.Element {
+  return block ? <pre class="md-math" tabIndex={0}>{text.trimEnd()}</pre> : <code class="md-math">{text}</code>;
+}

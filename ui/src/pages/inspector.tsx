@@ -1,0 +1,154 @@
+// A run as its readers get it: the frames of the task wire, in lanes and as a list, and at any of them what a reader had seen by
+// then. It reads GET /tasks/{id}/events and nothing else. Frames carry numbers and no times, so the axis counts frames.
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Tasks, type TaskObject } from "../../tasks";
+import { number, t } from "../i18n";
+import { go } from "../route";
+import { IconButton } from "../parts/buttons";
+import { Connection } from "../parts/connection";
+import { Output } from "../parts/work";
+import { follow, type Frame } from "../wire/follow";
+
+interface Bit { from: number; to: number; name: string; kind: "turn" | "tool" | "agent-bit" | "life" }
+
+export function InspectorPage({ id, seq }: { id: string; seq: number | null }): JSX.Element {
+  const [frames, setFrames] = useState<Frame[]>([]);
+  const [problem, setProblem] = useState("");
+  const playing = useSignal(false);
+  useEffect(() => {
+    const life = new AbortController();
+    let list: Frame[] = [];
+    let timer = 0;
+    const show = () => { timer = 0; setFrames(list); };
+    void follow(id, {
+      frames: (some) => { list = [...list, ...some]; timer ||= window.setTimeout(show, 100); },
+      again: () => { list = []; },
+    }, life.signal).catch((err: unknown) => setProblem(err instanceof Error ? err.message : String(err)));
+    return () => { life.abort(); clearTimeout(timer); };
+  }, [id]);
+  const end = frames.length - 1;
+  const at = Math.max(0, Math.min(end, seq ?? end));
+  const to = (n: number) => go({ name: "run", id, seq: Math.max(0, Math.min(end, n)) }, true);
+  useEffect(() => {
+    if (!playing.value) return;
+    if (at >= end) { playing.value = false; return; }
+    const timer = setTimeout(() => to(at + 1), 40);
+    return () => clearTimeout(timer);
+  }, [playing.value, at, end]);
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent) => {
+      if (document.querySelector("dialog[open]") || (e.target instanceof HTMLElement && e.target.closest("input:not([type=range]), textarea"))) return;
+      const by = e.shiftKey ? 10 : 1;
+      if (e.key === "ArrowLeft") { e.preventDefault(); to(at - by); }
+      if (e.key === "ArrowRight") { e.preventDefault(); to(at + by); }
+      if (e.key === " ") { e.preventDefault(); playing.value = !playing.value; }
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  });
+  const bits = useMemo(() => lanesOf(frames, id), [frames, id]);
+  const seen = useMemo(() => {
+    const tasks = new Tasks();
+    for (const f of frames.slice(0, at + 1)) tasks.apply(f);
+    return tasks.task(id);
+  }, [frames, at, id]);
+  return (
+    <main class="inspector" aria-label={t("inspect")}>
+      <header class="bar">
+        <IconButton icon="left" label={t("back")} onClick={() => history.back()} />
+        <h1 class="bar-title">{t("runTitle", id.slice(0, 8))}</h1><span class="meta">{number(frames.length)} {t("events").toLowerCase()}</span><span class="grow" />
+        <span class="meta not-phone">{t("inspectorHint")}</span>
+        <IconButton icon="start" label={t("first")} onClick={() => to(0)} />
+        <IconButton icon={playing.value ? "pause" : "play"} label={playing.value ? t("pause") : t("play")} onClick={() => { if (!playing.value && at >= end) to(0); playing.value = !playing.value; }} />
+        <IconButton icon="end" label={t("last")} onClick={() => to(end)} />
+      </header>
+      <Connection />
+      {problem !== "" && <p class="empty">{problem}</p>}
+      {frames.length > 0 && <>
+        <section class="lanes" aria-hidden="true">
+          {(["life", "turn", "tool", "agent-bit"] as const).map((kind) => (
+            <div class="lane" key={kind}><span>{t(kind === "life" ? "lifeLane" : kind === "turn" ? "turnsLane" : kind === "tool" ? "toolsLane" : "subLane")}</span>
+              <div class="track" onClick={(e) => { const box = e.currentTarget.getBoundingClientRect(); to(Math.round(((e.clientX - box.left) / box.width) * end)); }}>
+                {bits.filter((b) => b.kind === kind).map((b, i) => (
+                  <span key={i} class={"bit " + kind} title={b.name} style={{ left: (100 * b.from) / Math.max(1, end) + "%", ...(kind === "life" ? {} : { width: (100 * Math.max(1, b.to - b.from)) / Math.max(1, end) + "%" }) }}>{kind === "life" ? "" : b.name}</span>
+                ))}
+                <span class="head-line" style={{ left: (100 * at) / Math.max(1, end) + "%" }} />
+              </div></div>
+          ))}
+        </section>
+        <input class="scrub" type="range" min={0} max={end} value={at} aria-label={t("atEvent", at)} onInput={(e) => to(Number(e.currentTarget.value))} />
+        <div class="panes">
+          <Events frames={frames} at={at} to={to} />
+          <section class="pane"><h2>{t("frame")}</h2><div class="pane-body" tabIndex={0} role="region" aria-label={t("frame")}><pre class="raw">{JSON.stringify(frames[at], null, 2)}</pre></div></section>
+          <section class="pane"><h2>{t("whatWasSeen")} · {at}</h2><div class="pane-body" tabIndex={0} role="region" aria-label={t("whatWasSeen")}><Seen object={seen} /></div></section>
+        </div>
+      </>}
+    </main>
+  );
+}
+
+function Seen({ object }: { object: TaskObject | undefined }): JSX.Element | null {
+  if (!object) return null;
+  return <div class="answer"><p class="meta">{object.status}</p><Output items={object.output} place={{ turn: null, live: object.status === "working", depth: 0 }} /></div>;
+}
+
+const around = 150;
+
+/** The list shows a stretch around where we are: a run may have a hundred thousand. */
+function Events({ frames, at, to }: { frames: Frame[]; at: number; to: (n: number) => void }): JSX.Element {
+  const here = useRef<HTMLButtonElement>(null);
+  useEffect(() => { here.current?.scrollIntoView({ block: "nearest" }); }, [at]);
+  const from = Math.max(0, at - around);
+  return (
+    <section class="pane"><h2>{t("events")}</h2><ul class="pane-body">
+      {frames.slice(from, at + around).map((f) => (
+        <li key={f.sequence_number}><button type="button" ref={f.sequence_number === at ? here : null} class={"list-row event" + (f.sequence_number === at ? " selected" : "")} aria-current={f.sequence_number === at} onClick={() => to(f.sequence_number)}>
+          <span class="num">{f.sequence_number}</span><span class="grow">{about(f)}</span>
+        </button></li>
+      ))}
+    </ul></section>
+  );
+}
+
+function about(f: Frame): string {
+  const name = f.type.replace(/^task\./, "").replaceAll("_", " ");
+  const item = f["item"] as { type?: string; name?: string } | undefined;
+  const delta = f["delta"];
+  return name + (typeof delta === "string" ? ` “${delta.slice(0, 40)}”` : item?.type ? ` ${item.type}${item.name ? " " + item.name : ""}` : "");
+}
+
+/** Stretches of frames: messages and thoughts, tool calls, sub-agents; and the marks of the task's life. */
+export function lanesOf(frames: readonly Frame[], root: string): Bit[] {
+  const out: Bit[] = [];
+  const open = new Map<string, Bit>();
+  for (const f of frames) {
+    const n = f.sequence_number;
+    const item = f["item"] as { id?: string; type?: string; name?: string; call_id?: string } | undefined;
+    const name = f.type.slice(5);
+    if (name === "output_item.added" && item) {
+      const tool = item.type === "tool_call" || item.type === "tool_result";
+      const key = tool ? "call " + (item.call_id ?? item.id) : String(item.id);
+      if (!open.has(key)) {
+        const bit: Bit = { from: n, to: n, name: item.name ?? item.type ?? "", kind: tool ? "tool" : "turn" };
+        open.set(key, bit);
+        out.push(bit);
+      }
+    } else if (name === "output_item.done" && item) {
+      const bit = open.get(String(item.id)) ?? open.get("call " + (item.call_id ?? item.id));
+      if (bit) bit.to = n;
+    } else if (!name.includes(".") && f.task_id !== root) {
+      const bit = open.get("task " + f.task_id);
+      if (bit) bit.to = n;
+      else {
+        const fresh: Bit = { from: n, to: n, name: String(f["title"] ?? f["agent"] ?? f.task_id), kind: "agent-bit" };
+        open.set("task " + f.task_id, fresh);
+        out.push(fresh);
+      }
+    } else if (!name.includes(".")) out.push({ from: n, to: n, name, kind: "life" });
+  }
+  const done = new Set([...open.values()].filter((b) => b.to > b.from));
+  for (const b of out) if (b.kind !== "life" && !done.has(b)) b.to = frames.length - 1; // it still goes on
+  return out;
+}

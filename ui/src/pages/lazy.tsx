@@ -1,0 +1,17 @@
+// Pages that most people never open are loaded when they are.
+import { signal } from "@preact/signals";
+import type { ComponentType, JSX } from "preact";
+import { t } from "../i18n";
+
+function lazy<P extends object>(load: () => Promise<ComponentType<P>>): (props: P) => JSX.Element {
+  const loaded = signal<ComponentType<P> | null>(null);
+  let asked = false;
+  return (props) => {
+    if (!asked) { asked = true; void load().then((c) => { loaded.value = c; }); }
+    const Page = loaded.value;
+    return Page ? <Page {...props} /> : <main class="conversation"><p class="empty">{t("loading")}</p></main>;
+  };
+}
+
+export const Components = lazy(() => import("./components").then((m) => m.ComponentsPage));
+export const Inspector = lazy<{ id: string; seq: number | null }>(() => import("./inspector").then((m) => m.InspectorPage));

@@ -1,0 +1,35 @@
+// A message of the answer: its Markdown, with citations as chips.
+import type { JSX } from "preact";
+import type { Item } from "../../tasks";
+import { t } from "../i18n";
+import { Cite } from "../markdown/inline";
+import { Markdown } from "../markdown/markdown";
+import { blocksOf, quoteBefore, sourcesOf, withMarkers } from "../store/output";
+import { One } from "./blocks";
+import { Chip } from "./sources";
+import type { Place } from "./work";
+
+export function Message({ item, place }: { item: Item; place: Place }): JSX.Element {
+  const live = place.live && item.status === "in_progress";
+  const blocks = blocksOf(item);
+  const sources = sourcesOf(place.turn?.object.peek() ?? null, place.turn?.earlier() ?? []);
+  const named = new Set(blocks.flatMap((b) => b.annotations ?? []).map((a) => String(a.reference_id ?? "")));
+  const cite = (mark: string, before: string) => {
+    const source = sources.get(mark);
+    if (live) return /^\d+$/.test(mark) ? <Chip turn={place.turn} mark={mark} source={source} settled={false} quote={quoteBefore(before)} /> : null;
+    // What nothing stands behind stays text.
+    if (!source || !(named.has(mark) || mark.startsWith("u"))) return null;
+    return <Chip turn={place.turn} mark={mark} source={source} settled quote={source.quote || quoteBefore(before)} />;
+  };
+  return (
+    <Cite.Provider value={cite}>
+      <div class="message">
+        {blocks.map((b, i) => (b.type === "text"
+          ? <Markdown key={i} text={withMarkers(b, sources)} live={live && i === blocks.length - 1} />
+          : <One key={i} block={b} />))}
+        {live && blocks.length === 0 && <div class="md live"><p /></div>}
+        {item.status === "incomplete" && <p class="meta">{t("incomplete")}</p>}
+      </div>
+    </Cite.Provider>
+  );
+}

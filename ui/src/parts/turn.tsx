@@ -1,0 +1,129 @@
+// One turn: the question, what was done, the answer, and what can be done with it.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { TaskObject } from "../../tasks";
+import { useNow } from "../clock";
+import { Icon, Spinner } from "../icons";
+import { number, span, t } from "../i18n";
+import { go } from "../route";
+import type { Conversation } from "../store/conversation";
+import { answerText } from "../store/output";
+import type { Turn } from "../store/turn";
+import { Answered, Ask } from "./asks";
+import { Button, CopyButton, IconButton } from "./buttons";
+import { Output } from "./work";
+
+export function TurnView({ turn, conversation, last }: { turn: Turn; conversation: Conversation; last: boolean }): JSX.Element {
+  const o = turn.object.value;
+  const ended = turn.ended.value;
+  const live = turn.state.value === "known" && !ended;
+  return (
+    <article class={"turn" + (last ? " last" : "")} data-task={turn.id} data-status={o?.status ?? ""}>
+      {turn.question !== null && <Question turn={turn} conversation={conversation} ended={ended} />}
+      {turn.question === null && turn.resume !== undefined && <Answered resume={turn.resume} />}
+      <div class="answer">
+        <h2 class="sr">{t("answerWord")}</h2>
+        {(o?.attempt ?? 1) > 1 && <p class="note"><Icon name="again" />{t("retryNote")}</p>}
+        {o && <Output items={o.output} place={{ turn, live, depth: 0, asks: last && o.status === "input_required" }} />}
+        {o?.tasks?.map((child) => <Child key={child.task_id} child={child} turn={turn} live={live} />)}
+        {live && (o?.output.length ?? 0) === 0 && <Waiting turn={turn} status={o?.status} />}
+        {!o && ended && <p class="meta"><Spinner /> {t("loading")}</p>}
+        {o && <End turn={turn} o={o} conversation={conversation} last={last} />}
+      </div>
+      {o && ended && <Foot turn={turn} o={o} conversation={conversation} />}
+    </article>
+  );
+}
+
+/** Nothing has come yet. */
+function Waiting({ turn, status }: { turn: Turn; status: string | undefined }): JSX.Element {
+  const now = useNow(true);
+  return <p class="waiting"><Spinner /><span>{status === "queued" ? t("queued") : t("working")}</span><span class="meta">{span(Math.max(0, Math.floor((now - turn.created) / 1000) * 1000)).replace(".0", "")}</span></p>;
+}
+
+/** A sub-agent that no tool's result contains. */
+function Child({ child, turn, live }: { child: TaskObject; turn: Turn; live: boolean }): JSX.Element {
+  return (
+    <section class="agent"><div class="agent-head"><Icon name="agent" /><span class="meta">{t("subAgent")}</span><strong class="grow">{child.title ?? child.agent ?? ""}</strong></div>
+      <div class="agent-body"><Output items={child.output} place={{ turn, live, depth: 1 }} /></div></section>
+  );
+}
+
+function Question({ turn, conversation, ended }: { turn: Turn; conversation: Conversation; ended: boolean }): JSX.Element {
+  const [editing, setEditing] = useState(false);
+  const versions = conversation.versions(turn);
+  const at = versions.indexOf(turn);
+  if (editing) return <Editor text={turn.question ?? ""} cancel={() => setEditing(false)} done={(text) => { setEditing(false); void conversation.replace(turn, text); }} />;
+  const state = turn.state.value;
+  return (
+    <div class="question">
+      <h2 class="sr">{t("youAsked")}</h2>
+      <div class="bubble">{turn.question}</div>
+      <div class="question-tools">
+        {state === "sending" && <span class="meta">{t("sending")}</span>}
+        {state === "unsent" && <>
+          <span class="meta fail-text"><Icon name="warn" size={14} /> {t("notSent", turn.problem.value)}</span>
+          <Button small onClick={() => void conversation.deliver(turn)}>{t("sendAgain")}</Button>
+          <IconButton icon="close" label={t("takeBack")} onClick={() => void conversation.takeBack(turn)} />
+        </>}
+        {versions.length > 1 && <span class="versions">
+          <IconButton icon="left" label={t("earlierBranch")} disabled={at <= 0} onClick={() => conversation.choose(versions[at - 1]!)} />
+          <span class="meta">{t("branch", at + 1, versions.length)}</span>
+          <IconButton icon="right" label={t("laterBranch")} disabled={at >= versions.length - 1} onClick={() => conversation.choose(versions[at + 1]!)} />
+        </span>}
+        {state === "known" && ended && <IconButton icon="pencil" label={t("edit")} onClick={() => setEditing(true)} />}
+      </div>
+    </div>
+  );
+}
+
+function Editor({ text, cancel, done }: { text: string; cancel: () => void; done: (text: string) => void }): JSX.Element {
+  const [value, setValue] = useState(text);
+  return (
+    <form class="question editing" onSubmit={(e) => { e.preventDefault(); if (value.trim() !== "") done(value.trim()); }}>
+      <textarea class="field" value={value} aria-label={t("edit")} ref={(el) => el?.focus()} onInput={(e) => setValue(e.currentTarget.value)}
+        onKeyDown={(e) => {
+          if (e.key === "Escape") { e.stopPropagation(); cancel(); }
+          if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); e.currentTarget.form?.requestSubmit(); }
+        }} />
+      <div class="row-actions"><Button onClick={cancel} plain>{t("cancel")}</Button><Button primary submit disabled={value.trim() === "" || value.trim() === text}>{t("saveAndAsk")}</Button></div>
+    </form>
+  );
+}
+
+/** How the answer ended where that is not simply well. */
+function End({ turn, o, conversation, last }: { turn: Turn; o: TaskObject; conversation: Conversation; last: boolean }): JSX.Element | null {
+  const again = turn.question === null ? null : <button type="button" class="link" onClick={() => void conversation.replace(turn, turn.question!)}>{t("tryAgain")}</button>;
+  switch (o.status) {
+    case "canceled": return <p class="note"><Icon name="stop" /><span class="grow">{t("stoppedNote")}</span>{again}</p>;
+    case "expired": return <p class="note"><Icon name="stop" /><span class="grow">{t("expiredNote")}</span>{again}</p>;
+    case "failed": return <p class="note fail"><Icon name="warn" /><span class="grow">{t("failedNote", o.error?.message ?? "")}</span>{again}</p>;
+    case "input_required": {
+      if (!last) return null;
+      const open = o.output.filter((i) => i.type === "tool_call" && !o.output.some((r) => r.type === "tool_result" && r.call_id === i.call_id && r.status === "completed"));
+      return <>{(o.interrupts ?? []).map((ask) => (
+        <Ask key={ask.id} ask={ask} call={open[0] ?? null} since={Date.parse(String(o["ended_at"] ?? "")) || turn.created} answer={(value) => conversation.answer(turn, { [ask.id]: value })} />
+      ))}</>;
+    }
+    case "completed": return o.output.length === 0 ? <p class="meta">{t("noOutput")}</p> : null;
+  }
+  return null;
+}
+
+function Foot({ turn, o, conversation }: { turn: Turn; o: TaskObject; conversation: Conversation }): JSX.Element | null {
+  if (o.status === "input_required") return null;
+  const text = answerText(o);
+  const used = o.usage ? o.usage.input_tokens + o.usage.output_tokens : 0;
+  const took = Date.parse(String(o["ended_at"] ?? "")) - Date.parse(String(o["created_at"] ?? ""));
+  return (
+    <footer class="foot">
+      {o.warnings?.map((w, i) => <p key={i} class="meta">{w.message}</p>)}
+      <div class="foot-row">
+        {text !== "" && <CopyButton text={() => text} label={t("copy")} />}
+        {turn.question !== null && <IconButton icon="again" label={t("again")} onClick={() => void conversation.replace(turn, turn.question!)} />}
+        <IconButton icon="inspect" label={t("inspect")} onClick={() => go({ name: "run", id: turn.id, seq: null })} />
+        <span class="meta grow right">{[used > 0 ? t("tokens", number(used)) : "", Number.isFinite(took) ? span(took) : ""].filter(Boolean).join(" · ")}</span>
+      </div>
+    </footer>
+  );
+}

@@ -1,0 +1,190 @@
+// What a task does beside writing: thoughts, tool calls, sub-agents. One card for all that is between two messages: open while
+// it works, a line when it is done, and everything kept inside.
+import { Component, type JSX } from "preact";
+import { useState } from "preact/hooks";
+import { Icon, Spinner, type IconName } from "../icons";
+import { span, t } from "../i18n";
+import { Markdown } from "../markdown/markdown";
+import { blocksOf, childOutput, same, segments, type Row, type Segment } from "../store/output";
+import type { Turn } from "../store/turn";
+import type { Item } from "../../tasks";
+import { Message } from "./message";
+import { Blocks } from "./blocks";
+
+/** Where output is shown: whose it is, whether it still grows, whether its task waits for a person. */
+export interface Place { turn: Turn | null; live: boolean; depth: number; asks?: boolean }
+
+interface SegmentProps { segment: Segment; place: Place; last: boolean }
+
+/** A piece of a task's output. It is drawn again only when its contents changed. */
+export class SegmentView extends Component<SegmentProps> {
+  override shouldComponentUpdate(next: SegmentProps): boolean {
+    const was = this.props;
+    return next.place.live !== was.place.live || next.place.turn !== was.place.turn || next.last !== was.last || !same(next.segment, was.segment);
+  }
+
+  override render({ segment, place, last }: SegmentProps): JSX.Element {
+    if (segment.kind === "message") return <Message item={segment.item} place={place} />;
+    return <Work rows={segment.rows} place={place} last={last} />;
+  }
+}
+
+/** The output of a task or of a sub-agent. */
+export function Output({ items, place }: { items: Item[]; place: Place }): JSX.Element {
+  const list = segments(items);
+  return <>{list.map((s, i) => <SegmentView key={s.kind === "work" ? s.id : s.item.id} segment={s} place={place} last={i === list.length - 1} />)}</>;
+}
+
+function Work({ rows, place, last }: { rows: Row[]; place: Place; last: boolean }): JSX.Element {
+  const working = place.live && last;
+  const [chosen, choose] = useState<boolean | null>(null);
+  const single = rows.length === 1;
+  const open = chosen ?? working;
+  if (single && !isAgent(rows[0]!)) return <div class="work single"><RowView row={rows[0]!} place={place} /></div>;
+  return (
+    <section class={"work" + (open ? " open" : "")}>
+      <button type="button" class="work-head" aria-expanded={open} onClick={() => choose(!open)}>
+        {working ? <Spinner /> : <Icon name="check" />}
+        <strong>{working ? t("working") : t("done")}</strong>
+        <span class="meta grow">{summary(rows)}</span>
+        <Icon name={open ? "chevronUp" : "chevronDown"} />
+      </button>
+      {open && <div class="work-rows">{rows.map((r) => <RowView key={r.kind === "call" ? r.id : r.item.id} row={r} place={place} />)}</div>}
+    </section>
+  );
+}
+
+function isAgent(r: Row): boolean { return r.kind === "call" && childOutput(r.result) !== null; }
+
+/** What was done, in words: thought, 2 search, 1 sub-agent. */
+function summary(rows: Row[]): string {
+  const counts = new Map<string, number>();
+  for (const r of rows) {
+    const name = r.kind === "thought" ? t("thought").toLowerCase() : isAgent(r) ? t("subAgent").toLowerCase() : plain(r.call?.name ?? r.result?.name ?? "");
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, n]) => (n === 1 ? name : `${n} × ${name}`)).join(", ");
+}
+
+function plain(name: string): string { return name.replace(/[_-]+/g, " ").slice(0, 60); }
+
+function timeOf(place: Place, item: Item | null): number | null {
+  const at = item && place.turn?.times.get(item.id);
+  return at?.to && at.to - at.from >= 100 ? at.to - at.from : null;
+}
+
+class RowView extends Component<{ row: Row; place: Place }> {
+  override shouldComponentUpdate(next: { row: Row; place: Place }): boolean {
+    return next.place.live !== this.props.place.live || !same(next.row, this.props.row);
+  }
+  override render({ row, place }: { row: Row; place: Place }): JSX.Element {
+    if (row.kind === "thought") return <Thought item={row.item} place={place} />;
+    const child = childOutput(row.result);
+    return child ? <SubAgent row={row} items={child} place={place} /> : <ToolRow row={row} place={place} />;
+  }
+}
+
+interface LineProps {
+  icon: IconName; state: "working" | "done" | "failed"; verb: string; object: string; mono?: boolean; aside: string; inside: (() => JSX.Element) | null; initially?: boolean;
+}
+
+/** One line of work, which opens if there is something inside. */
+function Line({ icon, state, verb, object, mono, aside, inside, initially = false }: LineProps): JSX.Element {
+  const [open, setOpen] = useState(initially);
+  const head = <>
+    {state === "working" ? <Spinner /> : <Icon name={state === "failed" ? "warn" : icon} />}
+    <strong>{verb}</strong>
+    <span class={"object" + (mono ? " mono" : "")}>{object}</span>
+    <span class="aside">{aside}</span>
+  </>;
+  if (!inside) return <div class={"line " + state}><span class="line-head">{head}</span></div>;
+  return (
+    <div class={"line " + state}>
+      <button type="button" class="line-head" aria-expanded={open} onClick={() => setOpen(!open)}>{head}<Icon name={open ? "chevronUp" : "chevronDown"} size={14} /></button>
+      {open && <div class="line-body">{inside()}</div>}
+    </div>
+  );
+}
+
+function Thought({ item, place }: { item: Item; place: Place }): JSX.Element {
+  const text = (item.summary ?? []).map((b) => b.text ?? "").join("\n\n");
+  const live = place.live && item.status === "in_progress";
+  const took = timeOf(place, item);
+  const lines = text.trim().split("\n").filter((l) => l.trim() !== "");
+  const shown = ((live ? lines.at(-1) : lines[0]) ?? "").replace(/[*_`#]/g, "");
+  return <Line icon="thought" state={live ? "working" : "done"} verb={live ? t("thinking") : t("thought")} object={shown}
+    aside={took === null ? "" : span(took)} inside={text === "" ? null : () => <div class="thought"><Markdown text={text} live={live} /></div>} />;
+}
+
+/** The argument that says most about a call: its only one, or one that is usually called so. */
+export function gist(args: string): string {
+  let value: unknown;
+  try { value = JSON.parse(args); } catch {
+    // It is still being written: show the newest string as far as it has come.
+    const m = /"([^"\\]*(?:\\.[^"\\]*)*)$/.exec(args.replace(/"\s*[}\]]*\s*$/, ""));
+    return m && /:\s*"[^"]*$/.test(args) ? m[1]! : "";
+  }
+  if (typeof value !== "object" || value === null) return typeof value === "string" ? value : "";
+  const fields = value as Record<string, unknown>;
+  for (const key of ["query", "title", "command", "path", "url", "question", "prompt", "description", "name"]) {
+    if (typeof fields[key] === "string" && fields[key] !== "") return fields[key];
+  }
+  const first = Object.values(fields).find((v) => typeof v === "string" || typeof v === "number");
+  return first === undefined ? "" : String(first);
+}
+
+function ToolRow({ row, place }: { row: Row & { kind: "call" }; place: Place }): JSX.Element {
+  const name = row.call?.name ?? row.result?.name ?? "";
+  const args = row.call?.arguments ?? "";
+  const arriving = place.live && row.call?.status === "in_progress";
+  const running = place.live && !arriving && (row.result === null || row.result.status === "in_progress");
+  const failed = row.result?.is_error === true;
+  const blocks = blocksOf(row.result);
+  const passages = blocks.filter((b) => typeof b.id === "number").length;
+  const took = timeOf(place, row.result);
+  const isSearch = /search/i.test(name);
+  const verb = isSearch ? (arriving || running ? t("searching") : t("searched")) : plain(name);
+  const state = arriving || running ? "working" : failed ? "failed" : "done";
+  const aside = [
+    arriving ? t("writing") : running ? t("running") : failed ? t("failed") : passages === 1 ? t("passage") : passages > 1 ? t("passages", passages) : row.result?.status === "incomplete" || row.result === null ? (place.asks ? t("waits") : t("incomplete")) : "",
+    took === null ? "" : span(took),
+  ].filter((s) => s !== "").join(" · ");
+  return <Line icon={isSearch ? "search" : "tool"} state={state} verb={verb} object={gist(args)} aside={aside} initially={failed}
+    inside={() => <ToolBody args={args} blocks={blocks} result={row.result} place={place} passages={passages} />} />;
+}
+
+function ToolBody({ args, blocks, result, place, passages }: { args: string; blocks: ReturnType<typeof blocksOf>; result: Item | null; place: Place; passages: number }): JSX.Element {
+  return (
+    <>
+      {!(passages > 0) && args !== "" && args !== "{}" && <><h4>{t("arguments")}</h4><pre class="raw" tabIndex={0}>{pretty(args)}</pre></>}
+      {passages === 0 && <h4>{t("result")}</h4>}
+      {result === null && <p class="meta">{place.live ? t("noResult") : t("outcomeUnknown")}</p>}
+      <Blocks blocks={blocks} turn={place.turn} error={result?.is_error === true} />
+    </>
+  );
+}
+
+export function pretty(json: string): string {
+  try { return JSON.stringify(JSON.parse(json), null, 2); } catch { return json; }
+}
+
+function SubAgent({ row, items, place }: { row: Row & { kind: "call" }; items: Item[]; place: Place }): JSX.Element {
+  const live = place.live && row.result?.status === "in_progress";
+  const [chosen, choose] = useState<boolean | null>(null);
+  const open = chosen ?? live;
+  const n = items.filter((i) => i.type !== "tool_result").length;
+  const failed = row.result?.is_error === true;
+  const title = gist(row.call?.arguments ?? "") || plain(row.call?.name ?? "");
+  return (
+    <section class={"agent" + (failed ? " failed" : "")}>
+      <button type="button" class="agent-head" aria-expanded={open} onClick={() => choose(!open)}>
+        {live ? <Spinner /> : <Icon name={failed ? "warn" : "agent"} />}
+        <span class="meta">{t("subAgent")}</span>
+        <strong class="grow">{title}</strong>
+        <span class="meta">{failed ? t("failed") : n === 1 ? t("step") : t("steps", n)}</span>
+        <Icon name={open ? "chevronUp" : "chevronDown"} size={14} />
+      </button>
+      {open && <div class="agent-body"><Output items={items} place={{ ...place, live, depth: place.depth + 1 }} /></div>}
+    </section>
+  );
+}

@@ -1,0 +1,100 @@
+// One question with its answer: a run of the thread, or one that is about to be.
+import { signal } from "@preact/signals";
+import { Tasks, type TaskObject } from "../../tasks";
+import type { Frame } from "../wire/follow";
+
+/** What GET /threads/{id}/runs tells of a run. */
+export interface Run {
+  run_id: string;
+  status: string;
+  created_at: string;
+  metadata: Record<string, unknown>;
+  kwargs: { input?: unknown; command?: { resume?: unknown } | null };
+}
+
+export type State = "sending" | "unsent" | "known";
+
+export class Turn {
+  /** The task's id; empty until the server has given it. */
+  id = "";
+  created: number;
+  /** The text that was asked, or null where the run answers a question of the one before. */
+  question: string | null;
+  /** What was answered to a question, if it was. */
+  resume: unknown;
+  /** The turn before it where that is not the one before it in time: "" for none, undefined where nothing is said. */
+  after: string | undefined;
+  readonly state = signal<State>("sending");
+  readonly problem = signal("");
+  readonly object = signal<TaskObject | null>(null);
+  readonly ended = signal(false);
+  /** When items were begun and done, where this page looked on from the beginning. */
+  readonly times = new Map<string, { from: number; to?: number }>();
+  own = false;
+  /** What was answered before it, for citations that go back there. */
+  earlier: () => TaskObject[] = () => [];
+  private tasks = new Tasks();
+
+  constructor(readonly key: string, question: string | null, created: number) {
+    this.question = question;
+    this.created = created;
+  }
+
+  static of(run: Run): Turn {
+    const key = run.metadata["page_key"];
+    const turn = new Turn(typeof key === "string" ? key : run.run_id, null, Date.parse(run.created_at));
+    turn.learn(run);
+    return turn;
+  }
+
+  learn(run: Run): void {
+    this.id = run.run_id;
+    this.created = Date.parse(run.created_at);
+    this.state.value = "known";
+    const resume = run.kwargs.command?.resume;
+    if (resume !== undefined) { this.resume = resume; this.question = null; }
+    else this.question = questionOf(run.kwargs.input);
+    const after = run.metadata["page_after"];
+    if (typeof after === "string") this.after = after;
+    if (run.status !== "pending" && run.status !== "running") this.ended.value = true;
+  }
+
+  /** Takes in frames. The object is shown when `publish` is called, once for as many frames as came. */
+  apply(frames: Frame[]): void {
+    const now = Date.now();
+    for (const f of frames) {
+      this.tasks.apply(f);
+      const item = f["item"] as { id?: string } | undefined;
+      if (!this.own || !item?.id) continue;
+      if (f.type === "task.output_item.added") this.times.set(item.id, { from: now });
+      const was = this.times.get(item.id);
+      if (f.type === "task.output_item.done" && was) was.to = now;
+    }
+  }
+
+  again(): void {
+    this.tasks = new Tasks();
+    this.times.clear();
+  }
+
+  publish(): void {
+    this.object.value = this.tasks.task(this.id) ?? null;
+  }
+}
+
+/** The last text that a person said in an input of any form. */
+export function questionOf(input: unknown): string | null {
+  if (typeof input === "string") return input;
+  const messages = Array.isArray(input) ? input : (input as { messages?: unknown } | null | undefined)?.messages;
+  if (!Array.isArray(messages)) return null;
+  for (const m of messages.toReversed() as Record<string, unknown>[]) {
+    if (m["type"] === "human" || m["role"] === "user" || m["role"] === "human") return textOf(m["content"]);
+  }
+  return null;
+}
+
+export function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((b: unknown) => (typeof b === "string" ? b : ((b as { text?: unknown }).text ?? ""))).join("");
+}
