@@ -79,6 +79,12 @@ func (x *execution) outcome(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	if sub, ok := t.(*subTool); ok && x.begun && !x.child {
+		// Before the crash it was called; now a middleware wants something else. Its readers are told that it ended.
+		if err := sub.drop(ctx, x); err != nil {
+			return Outcome{}, err
+		}
+	}
 	if ctx.Err() != nil && (out.Result.Error || x.child) {
 		return Outcome{}, context.Cause(ctx) // it was stopped; that is no outcome
 	}

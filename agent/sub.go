@@ -103,6 +103,23 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 	return t.result(&x.tree.pool, res)
 }
 
+// drop ends a sub-agent that an earlier attempt had begun and that is not to go on.
+func (t *subTool) drop(ctx context.Context, x *execution) error {
+	x.child = true
+	if _, ended := x.scope.Recall().EndedTask(x.call.CallID); ended {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	cancel(errDropped)
+	_, err := x.scope.Run(ctx, t.graph, graph.Child{Task: x.call.CallID, Agent: t.sub.Name, Input: map[string]any{"messages": []item.Message{}}})
+	if errors.Is(err, errDropped) {
+		return nil
+	}
+	return err
+}
+
+var errDropped = &event.Error{Code: graph.CodeCancelled, Message: "the call was refused when it was taken up again"}
+
 var errNoScope = errors.New("a sub-agent can only be called by an agent's graph")
 
 func reasonOf(end event.TaskEnded) error {

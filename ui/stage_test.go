@@ -18,7 +18,7 @@ import (
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
-	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/httpapi"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -52,10 +52,7 @@ func perform(dir, addr string) error {
 	if err != nil {
 		return err
 	}
-	parts := rt.Parts()
-	srv, err := server.New(server.Options{
-		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Page: ui.Files(), Model: "offline",
-	})
+	srv, err := httpapi.New(rt, httpapi.Options{Page: ui.Files(), Model: "offline"})
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,9 @@ var page []byte
 // to the page that shows the document where it is nil. The document describes the routes that are there when it is first asked for.
 func Mount(t *edge.Routes, version string, home http.HandlerFunc) {
 	if home == nil {
-		home = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, t.Path("/docs"), http.StatusSeeOther) }
+		home = func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, t.Path("/docs"), http.StatusSeeOther)
+		}
 	}
 	whole := sync.OnceValues(func() (json.RawMessage, error) { return json.Marshal(ofRoutes(t, version)) })
 	t.Open("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) error {
