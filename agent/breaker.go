@@ -143,7 +143,7 @@ func (p pass) failed(class model.Class) {
 		p.end(p.count)
 	case model.RateLimit, model.TooMuch:
 		p.undecided()
-	case model.Auth, model.Quota, model.BadRequest, model.NotFound, model.TooLarge, model.Refused:
+	case model.Auth, model.Quota, model.BadRequest, model.NotFound, model.TooLarge, model.Refused, model.Unfit:
 		p.answered()
 	}
 }

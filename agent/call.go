@@ -101,6 +101,8 @@ type call struct {
 	// one has something to show, and not before.
 	broken  *broken
 	crashed string
+	// unfit is the last answer that was not accepted, and why: the next try is shown both.
+	unfit []item.Message
 }
 
 // broken is a try that people have seen something of.
@@ -200,11 +202,15 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 	if err != nil {
 		return item.Message{}, err
 	}
+	req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], c.unfit...)
 	rec := &record{call: c, turn: w.ID(), req: req, done: !c.scope.Records()}
 	if !rec.done {
 		req.Sent = func(body []byte) { rec.sent(ctx, body) }
 	}
 	finish, err := c.stream(ctx, w, rec, m, info, req)
+	if err == nil {
+		err = c.accept(w, info)
+	}
 	if err == nil {
 		// What is complete is kept, even if somebody cancels at this moment.
 		ctx := context.WithoutCancel(ctx)
@@ -237,6 +243,23 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 		return item.Message{}, unwritten
 	}
 	return item.Message{}, err
+}
+
+// accept asks whoever called what he thinks of the answer.
+func (c *call) accept(w *turn.Writer, info model.Info) error {
+	if c.opts.Accept == nil {
+		return nil
+	}
+	msg := w.Message()
+	err := c.opts.Accept(msg)
+	if err == nil {
+		return nil
+	}
+	c.unfit = []item.Message{item.UserText("", "That cannot be used: "+err.Error()+"\n\nAnswer again, with all of it.")}
+	if text := msg.Text(); text != "" {
+		c.unfit = append([]item.Message{item.AssistantText("", text)}, c.unfit...)
+	}
+	return &model.Error{Class: model.Unfit, Provider: info.Provider, Message: "the answer cannot be used: " + err.Error(), Err: err}
 }
 
 // explain tells people why an answer is shorter than they may expect, or not there at all.

@@ -47,6 +47,9 @@ func (p Policy) again(n int, err *model.Error) (wait time.Duration, ok bool) {
 	if !err.Class.Retryable() || n >= p.Tries || err.After > p.MaxWait {
 		return 0, false
 	}
+	if err.Class == model.Unfit {
+		return 0, true // the model is there, and waiting makes it no wiser
+	}
 	longest := p.MaxWait
 	if n < 32 && p.Backoff < p.MaxWait>>(n-1) { // otherwise doubling would pass MaxWait, or overflow
 		longest = p.Backoff << (n - 1)

@@ -22,12 +22,13 @@ const (
 	Timeout    Class = "model_timeout"     // no first part, or no next part, in time
 	Broken     Class = "model_broken"      // the answer is garbage, or ends without its end
 	TooMuch    Class = "model_too_much"    // the answer passed one of the [Limits]
+	Unfit      Class = "model_unfit"       // the answer is complete, and not what was asked for
 )
 
 // Retryable reports whether the same request may succeed later.
 func (c Class) Retryable() bool {
 	switch c {
-	case RateLimit, Overloaded, Server, Network, Timeout, Broken:
+	case RateLimit, Overloaded, Server, Network, Timeout, Broken, Unfit:
 		return true
 	case Auth, Quota, BadRequest, NotFound, TooLarge, Refused, TooMuch:
 		return false

@@ -291,6 +291,16 @@ func (w *Writer) block(ctx context.Context, it *openItem, number int, typ item.B
 // Shown reports whether anything of the turn was streamed.
 func (w *Writer) Shown() bool { return len(w.open) > 0 }
 
+// Message is what End would return now, for those who want to look at an answer before it is one.
+func (w *Writer) Message() item.Message {
+	was := w.message
+	defer func() { w.message = was }()
+	for _, it := range w.open {
+		w.close(nil, it, item.InProgress)
+	}
+	return w.message
+}
+
 // Cut closes a turn that was broken off for good and returns its message: what was streamed, and no more.
 func (w *Writer) Cut(ctx context.Context) (item.Message, error) {
 	return w.end(ctx, item.FinishIncomplete, "", item.Incomplete)
