@@ -39,6 +39,8 @@ type LimitError struct {
 	Setting string // what the operator can change
 }
 
+func (e *LimitError) Unwrap() error { return ErrTooMany }
+
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("you have as many %s as one may have, %d; %s, or have limits.%s raised in the server's configuration", e.What, e.Limit, e.Remedy, e.Setting)
 }

@@ -40,6 +40,16 @@ type Draft struct {
 	engine  *Engine
 	who     Identity
 	answers map[string]json.RawMessage
+	start   StartFunc // the engine's own, unless somebody stands before it
+}
+
+// StartFunc starts a run; [Engine.Start] is one.
+type StartFunc func(ctx context.Context, who Identity, thread string, req Request) (Run, error)
+
+// Through has the draft started by somebody who stands before the engine, and may refuse it.
+func (d *Draft) Through(start StartFunc) *Draft {
+	d.start = start
+	return d
 }
 
 // MissingError says what an order names that is not there, or is somebody else's. It is an [ErrNotFound].
@@ -67,7 +77,7 @@ func (e *NotAskedError) Error() string {
 // Prepare checks an order whole and stores nothing. The request is completed with the assistant's settings, and its graph
 // is built once, so that what cannot run is refused here.
 func (e *Engine) Prepare(ctx context.Context, who Identity, o Order) (*Draft, error) {
-	d := &Draft{Thread: o.Thread, Request: o.Request, engine: e, who: who, answers: o.Answers}
+	d := &Draft{Thread: o.Thread, Request: o.Request, engine: e, who: who, answers: o.Answers, start: e.Start}
 	if d.Thread == "" {
 		d.Thread, d.Request.CreateThread = newID(), true
 	}
@@ -125,7 +135,7 @@ func (d *Draft) Start(ctx context.Context) (Run, error) {
 			return Run{}, err
 		}
 	}
-	r, err := d.engine.Start(ctx, d.who, d.Thread, d.Request)
+	r, err := d.start(ctx, d.who, d.Thread, d.Request)
 	return r, missing(err, "thread_id", d.Thread)
 }
 

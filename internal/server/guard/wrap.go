@@ -40,6 +40,33 @@ func (e Engine) Start(ctx context.Context, who run.Identity, thread string, req 
 	return r, nil
 }
 
+// Prepare prepares an order, whose run the guard will be asked about.
+func (e Engine) Prepare(ctx context.Context, who run.Identity, o run.Order) (*run.Draft, error) {
+	d, err := e.Engine.Prepare(ctx, who, o)
+	if err != nil {
+		return nil, err
+	}
+	return d.Through(e.Start), nil
+}
+
+// Order prepares an order and starts it.
+func (e Engine) Order(ctx context.Context, who run.Identity, o run.Order) (run.Run, error) {
+	d, err := e.Prepare(ctx, who, o)
+	if err != nil {
+		return run.Run{}, err
+	}
+	return d.Start(ctx)
+}
+
+// DeleteThread deletes a thread, and stops what runs on it.
+func (e Engine) DeleteThread(ctx context.Context, who run.Identity, id string) error {
+	err := e.Engine.DeleteThread(ctx, who, id)
+	if err == nil {
+		e.g.did(ctx, who, "delete", "thread", id)
+	}
+	return err
+}
+
 func (g *Guard) mayStart(ctx context.Context, who run.Identity, thread string, req *run.Request) error {
 	if err := g.room(ctx, who); err != nil {
 		return err
