@@ -91,7 +91,7 @@ func (s Assistants) check(ctx context.Context, owner, graph string, config, cont
 		}
 	}
 	if _, ok := s.r.graphs[graph]; !ok {
-		return invalid("graph_id", "there is no graph "+graph+"; there are "+strings.Join(graphs{s.r}.Names(), ", "))
+		return invalid("graph_id", "there is no graph "+graph+"; there are "+strings.Join(graphs(s).Names(), ", "))
 	}
 	_, err := s.r.build(ctx, run.Run{Owner: identity(owner).Owner, Request: run.Request{Graph: graph, Config: config, Context: context}})
 	return s.r.told(err)

@@ -61,7 +61,7 @@ func givenKey(h http.Header) (string, error) {
 	}
 	scheme, token, ok := strings.Cut(values[0], " ")
 	if len(values) > 1 || !ok || !strings.EqualFold(scheme, "Bearer") {
-		return "", errors.New("Authorization must be Bearer and the API key")
+		return "", errors.New("the header Authorization must be Bearer and the API key")
 	}
 	return strings.TrimLeft(token, " "), nil
 }

@@ -17,7 +17,6 @@ import (
 type trap struct {
 	port string
 	hits atomic.Int32
-	last atomic.Pointer[string]
 }
 
 func newTrap(t *testing.T) *trap {
