@@ -5,7 +5,7 @@ FOR ?= 2h
 SEEDS ?= 20
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: soak build test lint fuzz bench docs clean
+.PHONY: nightly soak build test lint fuzz bench docs clean
 
 build: ## bin/tributary, a single static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/tributary ./cmd/tributary
@@ -24,6 +24,11 @@ bench: ## measure everything and write docs/benchmarks.md, about 10 minutes; mak
 
 soak: ## faults that take minutes, need root, or both, four hours together; make soak SOAK=Mix FOR=10m, or SOAK=Seeds SEEDS=5
 	FAULTS_SOAK=1 go test ./internal/faults -run 'TestSoak$(SOAK)' -v -count 1 -timeout 8h -for $(FOR) -seeds $(SEEDS)
+
+nightly: ## what takes too long for every change: a stop and a restart at every event of the stories, half an hour of fuzzing, the soak
+	STAY_EVERY=1 go test ./internal/story -run Stay -count 1 -timeout 2h
+	FUZZ_SECONDS=1800 scripts/fuzz
+	$(MAKE) soak
 
 docs: ## regenerate what is generated: docs/events.md, the licences in docs/dependencies.md
 	go test ./internal/eventdoc -run TestEventsPageIsCurrent -update
