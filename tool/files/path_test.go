@@ -86,42 +86,51 @@ func TestNoPathLeadsOut(t *testing.T) {
 	t.Logf("%d paths", len(paths))
 }
 
-// The folder on the way is now a folder, now a link to outside. Whatever a tool looked at first, it must not be taken out.
+// The folder on the way is now a folder, now a link to where nothing may be written. Whatever a tool looked at first, it must
+// not be taken there.
 func TestALinkThatIsSwappedInIsNotFollowed(t *testing.T) {
-	w := newWorld(t, Options{})
-	real, link, at := filepath.Join(w.outer, "thread/workspace/real"), filepath.Join(w.outer, "thread/workspace/link"), filepath.Join(w.outer, "thread/workspace/at")
-	w.put("workspace/at/trap.txt", "inside")
-	w.link("../..", "workspace/link")
-	stop, swaps := make(chan struct{}), 0
+	for name, target := range map[string]string{"outside": "../..", "uploads": "../uploads"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.put("workspace/at/trap.txt", "inside")
+			w.link(target, "workspace/link")
+			stop := w.swap("at", "link", "real")
+			var results []item.ToolResult
+			for range 60 {
+				results = append(results, w.every("at/trap.txt")...)
+				results = append(results, w.every("at")...)
+			}
+			t.Logf("%d swaps", stop())
+			w.intact("swapped", results...)
+		})
+	}
+}
+
+// swap puts link in the place of at, and back, until it is stopped; it tells how often.
+func (w *world) swap(at, link, aside string) (stop func() int) {
+	place := func(name string) string { return filepath.Join(w.outer, "thread/workspace", name) }
+	done, count := make(chan struct{}), 0
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for ; ; swaps++ {
+		for ; ; count++ {
+			for _, move := range [][2]string{{at, aside}, {link, at}, {at, link}, {aside, at}} {
+				if os.Rename(place(move[0]), place(move[1])) != nil { // a write that found nothing there has made the folder
+					os.RemoveAll(place(move[1]))
+					os.Rename(place(move[0]), place(move[1]))
+				}
+			}
 			select {
-			case <-stop:
+			case <-done:
 				return
 			default:
 			}
-			for _, move := range [][2]string{{at, real}, {link, at}, {at, link}, {real, at}} {
-				if err := os.Rename(move[0], move[1]); err != nil {
-					// A write that found nothing there has made the folder.
-					os.RemoveAll(move[1])
-					os.Rename(move[0], move[1])
-				}
-			}
 		}
 	})
-	var results []item.ToolResult
-	for range 150 {
-		results = append(results, w.every("at/trap.txt")...)
-		results = append(results, w.every("at")...)
+	return func() int {
+		close(done)
+		wg.Wait()
+		return count
 	}
-	close(stop)
-	wg.Wait()
-	w.intact("swapped", results...)
-	if swaps == 0 {
-		t.Fatal("nothing was swapped")
-	}
-	t.Logf("%d swaps", swaps)
 }
 
 // names are ones that files can have.
