@@ -94,10 +94,10 @@ func (f *Folders) open(make bool) (*os.Root, error) {
 // Remove removes the folder of a thread, if there is one.
 func (f *Folders) Remove(t Thread) error {
 	f.mu.Lock()
-	gone, err := f.moveAway(place(t))
+	base, gone, err := f.moveAway(place(t))
 	f.mu.Unlock()
 	if err == nil && gone != "" {
-		err = f.discard(gone)
+		err = discard(base, gone)
 	}
 	if err != nil {
 		return fmt.Errorf("remove the folder of thread %q: %w", t.ID, err)
@@ -122,7 +122,7 @@ func (f *Folders) Sweep(ctx context.Context, lives func(context.Context, Thread)
 		}
 		errs = append(errs, f.sweep(ctx, t, lives))
 	}
-	return errors.Join(append(errs, f.discard(trash))...)
+	return errors.Join(append(errs, discard(base, trash))...)
 }
 
 // sweep asks and moves in one step, so that a thread that is made meanwhile finds its new folder untouched.
@@ -133,44 +133,44 @@ func (f *Folders) sweep(ctx context.Context, t Thread, lives func(context.Contex
 	if err != nil || alive {
 		return err
 	}
-	_, err = f.moveAway(place(t))
+	_, _, err = f.moveAway(place(t))
 	return err
 }
 
 // moveAway takes a folder from its place into the trash and returns where it is now. f.mu is held.
-func (f *Folders) moveAway(where string) (gone string, err error) {
-	base, err := f.open(false)
+func (f *Folders) moveAway(where string) (base *os.Root, gone string, err error) {
+	base, err = f.open(false)
 	if err != nil || base == nil {
-		return "", err
+		return nil, "", err
 	}
 	if _, err := base.Lstat(where); errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return nil, "", nil
 	}
 	if err := base.MkdirAll(trash, 0o700); err != nil {
-		return "", err
+		return nil, "", err
 	}
 	gone = filepath.Join(trash, rand.Text())
 	if err := base.Rename(where, gone); err != nil {
-		return "", err
+		return nil, "", err
 	}
 	// The folders above are shared: those that are not empty stay.
 	for up := filepath.Dir(where); up != "." && base.Remove(up) == nil; up = filepath.Dir(up) {
 	}
-	return gone, nil
+	return base, gone, nil
 }
 
 // discard deletes what is in the trash. Code that ran in a folder may have taken our own right to look into parts of it.
-func (f *Folders) discard(name string) error {
-	if f.base.RemoveAll(name) == nil {
+func discard(base *os.Root, name string) error {
+	if base.RemoveAll(name) == nil {
 		return nil
 	}
-	_ = f.base.Chmod(name, 0o700)
-	walk(f.base, name, func(name string, e fs.DirEntry) {
+	_ = base.Chmod(name, 0o700)
+	walk(base, name, func(name string, e fs.DirEntry) {
 		if e.IsDir() {
-			_ = f.base.Chmod(name, 0o700)
+			_ = base.Chmod(name, 0o700)
 		}
 	})
-	return f.base.RemoveAll(name)
+	return base.RemoveAll(name)
 }
 
 // Close closes the folders.
