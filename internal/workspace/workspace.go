@@ -106,7 +106,8 @@ func (f *Folders) Remove(t Thread) error {
 }
 
 // Sweep removes the folders of threads that are gone, as lives says, and what earlier removals left half done. It goes on
-// after an error, and never removes a folder of which lives does not know.
+// after an error, and never removes a folder of which lives does not know. Where there are several folders and not one of
+// their threads lives, it removes nothing: rather than every thread, the list of threads is gone.
 func (f *Folders) Sweep(ctx context.Context, lives func(context.Context, Thread) (bool, error)) error {
 	f.mu.Lock()
 	base, err := f.open(false)
@@ -116,14 +117,27 @@ func (f *Folders) Sweep(ctx context.Context, lives func(context.Context, Thread)
 	}
 	all, err := threads(base)
 	errs := []error{err}
+	var dead []Thread
 	for _, t := range all {
+		alive, err := lives(ctx, t)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errs = append(errs, err); err == nil && !alive {
+			dead = append(dead, t)
+		}
+	}
+	if len(dead) > few && len(dead) == len(all) {
+		return fmt.Errorf("%s has the folders of %d threads, of which none is known; put the database back that knows them, or delete that folder", f.dir, len(dead))
+	}
+	for _, t := range dead {
 		errs = append(errs, f.sweep(ctx, t, lives))
 	}
 	return errors.Join(append(errs, discard(base, trash))...)
 }
+
+// few is how many folders may be orphans without another that is not: a crash leaves one.
+const few = 8
 
 // sweep asks and moves in one step, so that a thread that is made meanwhile finds its new folder untouched.
 func (f *Folders) sweep(ctx context.Context, t Thread, lives func(context.Context, Thread) (bool, error)) error {

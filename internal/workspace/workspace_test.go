@@ -173,6 +173,21 @@ func TestSweepRemovesFoldersWhoseThreadIsGone(t *testing.T) {
 	}
 }
 
+// Somebody deleted the database, or put an empty one into its place.
+func TestSweepRemovesNothingWhereNoThreadIsKnown(t *testing.T) {
+	f, dir := folders(t)
+	for i := range few + 1 {
+		open(t, f, Thread{"ann", strings.Repeat("x", i), born})
+	}
+	nobody := func(context.Context, Thread) (bool, error) { return false, nil }
+	if err := f.Sweep(context.Background(), nobody); err == nil || !strings.Contains(err.Error(), "9 threads, of which none is known") {
+		t.Errorf("got %v, want it to tell", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "threads/ann/*")); len(left) != few+1 {
+		t.Errorf("%d folders are left, want all %d", len(left), few+1)
+	}
+}
+
 func TestFoldersThatCodeHasClosedAreRemoved(t *testing.T) {
 	f, dir := folders(t)
 	th := Thread{"ann", "t", born}
