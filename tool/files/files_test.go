@@ -231,9 +231,11 @@ func TestOfTwoWritersOfOneFileTheSecondIsTold(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		results := make([]item.ToolResult, 4)
+		for i := range results { // all read before any writes
+			w.call(fmt.Sprint("task", i), "read_file", arguments{"path": name})
+		}
 		for i := range results {
 			task := fmt.Sprint("task", i)
-			w.call(task, "read_file", arguments{"path": name})
 			wg.Go(func() { results[i] = w.call(task, "write_file", arguments{"path": name, "content": task}) })
 		}
 		wg.Wait()

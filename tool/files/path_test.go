@@ -96,7 +96,7 @@ func TestALinkThatIsSwappedInIsNotFollowed(t *testing.T) {
 			w.link(target, "workspace/link")
 			stop := w.swap("at", "link", "real")
 			var results []item.ToolResult
-			for range 60 {
+			for range 30 {
 				results = append(results, w.every("at/trap.txt")...)
 				results = append(results, w.every("at")...)
 			}
