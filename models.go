@@ -40,7 +40,7 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 	return agent.New(agent.Options{
 		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker,
 		MaxSteps: steps, Log: r.log,
-		Tools: r.tools, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
+		Tools: r.tools, Middleware: r.fileState(), System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
 	})
 }
 

@@ -10,7 +10,8 @@ const (
 	sweepCount = 200 // threads a time, so that no sweep holds the writer for long
 )
 
-// sweeper deletes what has expired: threads of stateless runs, threads and items with a time to live.
+// sweeper deletes what has expired: threads of stateless runs, threads and items with a time to live. First of all it
+// deletes the folders of threads that are gone.
 type sweeper struct {
 	stop chan struct{}
 	done chan struct{}
@@ -20,6 +21,7 @@ func startSweeper(r *Runtime) *sweeper {
 	s := &sweeper{stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
+		r.sweepFolders(r.over)
 		tick := time.NewTicker(sweepEvery)
 		defer tick.Stop()
 		for {

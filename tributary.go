@@ -19,6 +19,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/tool"
 )
@@ -50,6 +51,13 @@ type Options struct {
 	// Tools and System are given to the built-in agent.
 	Tools  []tool.Tool
 	System string
+	// Files gives the built-in agent tools for the files of its thread: ls, read_file, glob, grep, write_file, str_replace,
+	// present_files; see package tool/files.
+	Files bool
+	// ThreadBytes and ThreadFiles bound what these tools leave in the folder of one thread; 0 means 1 GiB and 20,000 files,
+	// below 0 is no limit.
+	ThreadBytes int64
+	ThreadFiles int
 
 	// MaxSteps is how often the built-in agent calls its model to answer one message of the user; zero means
 	// agent.DefaultMaxSteps. A run may say otherwise with max_steps in its configurable values.
@@ -103,6 +111,7 @@ type Runtime struct {
 	log     *slog.Logger
 	temp    string
 	db      *sqlite.DB
+	folders *workspace.Folders
 	journal *journal.Journal
 	engine  *run.Engine
 	tools   *tool.Set
@@ -141,7 +150,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.breaker = r.opt.Retry.breakers()
-	if r.tools, err = tool.NewSet(r.opt.Tools...); err != nil {
+	if r.tools, err = tool.NewSet(slices.Concat(r.opt.Tools, r.fileTools())...); err != nil {
 		return err
 	}
 	r.graphs[DefaultGraph] = r.buildAgent
@@ -154,7 +163,8 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 		}
 		r.temp = dir
 	}
-	if r.db, err = sqlite.Open(ctx, dir, sqlite.Options{Log: r.log}); err != nil {
+	r.folders = workspace.New(dir)
+	if r.db, err = sqlite.Open(ctx, dir, sqlite.Options{Log: r.log, Gone: r.removeFolders}); err != nil {
 		return err
 	}
 	var defaults []run.Assistant
@@ -166,7 +176,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	}
 	r.journal = journal.Open(r.db, journal.Options{Disk: r.opt.Disk})
 	r.engine, err = run.Open(ctx, run.Options{
-		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.memory,
+		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.memory, Folder: r.folder,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
 		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: run.Webhook,
 	})
@@ -199,6 +209,9 @@ func (r *Runtime) closeParts() error {
 	}
 	if r.db != nil {
 		errs = append(errs, r.db.Close())
+	}
+	if r.folders != nil {
+		errs = append(errs, r.folders.Close())
 	}
 	if r.temp != "" {
 		errs = append(errs, os.RemoveAll(r.temp))

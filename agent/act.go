@@ -154,7 +154,7 @@ func invokeOnce(ctx context.Context, c *ToolCall) (Outcome, error) {
 // and a run must end all the same: one that does not heed its context is left behind.
 func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, error) {
 	c := x.scope.Config()
-	call := tool.Call{ID: x.call.CallID, Arguments: json.RawMessage(made.Arguments), Run: c.Run, Thread: c.Thread, Owner: c.Owner, Log: x.Log}
+	call := tool.Call{ID: x.call.CallID, Arguments: json.RawMessage(made.Arguments), Run: c.Run, Thread: c.Thread, Owner: c.Owner, Task: x.scope.Task(), Log: x.Log}
 	t, _ := x.tools.Lookup(made.Name)
 	if sub, ok := t.(*subTool); ok {
 		ctx = context.WithValue(ctx, executionKey{}, x)

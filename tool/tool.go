@@ -58,6 +58,7 @@ type Call struct {
 	Run       string
 	Thread    string
 	Owner     string // whose run it is
+	Task      string // the sub-agent that makes the call; empty for the run's own agent
 	// Scope is what the call can reach of its run. It is never nil within [Tool.Call].
 	Scope Scope
 	// Log is where a panic of the tool is written, for its author; nil: nowhere.

@@ -16,7 +16,7 @@ type backupCmd struct {
 	Damaged bool   `help:"Keep the backup even if something in it is damaged."`
 }
 
-// Run copies all of a data folder that cannot be made again into one file, while a server may work on it.
+// Run copies all of a data folder that cannot be made again, but the files of threads, into one file, while a server may work on it.
 func (c backupCmd) Run(e *env) error {
 	db, err := sqlite.Open(e.ctx, e.config.Data, sqlite.Options{ReadOnly: true})
 	if err != nil {
@@ -46,6 +46,9 @@ func (c backupCmd) Run(e *env) error {
 	sound := "checked"
 	if n := len(about.Findings); n > 0 {
 		sound = fmt.Sprintf("with %d findings", n)
+	}
+	if _, err := os.Stat(filepath.Join(e.config.Data, "threads")); err == nil {
+		fmt.Fprintf(e.stdout, "files of threads are not in it; copy %s too\n", filepath.Join(e.config.Data, "threads"))
 	}
 	fmt.Fprintf(e.stdout, "%s: %s, %s, %d bytes, %s\n", c.File, count(about.Threads, "thread"), count(about.Runs, "run"), about.Bytes, sound)
 	return nil

@@ -48,6 +48,11 @@ type Config struct {
 	AuditLog  *bool `yaml:"audit_log"`
 	// System is the built-in agent's system prompt.
 	System string `yaml:"system"`
+	// Files gives the built-in agent tools for the files of its thread.
+	Files bool `yaml:"files"`
+	// ThreadBytes and ThreadFiles bound what they leave in the folder of a thread; 0 for the defaults, -1 for no limit.
+	ThreadBytes int64 `yaml:"thread_bytes"`
+	ThreadFiles int   `yaml:"thread_files"`
 	// MaxRuns is how many runs execute at once.
 	MaxRuns int `yaml:"max_runs"`
 	// MaxAttempts is how many crashes a run may see at one place before it is given up.
@@ -81,7 +86,7 @@ type WebhookConfig struct {
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
 func loadConfig(path, data string) (Config, error) {
-	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Drain: 10 * time.Second, MaxAttempts: 10, RecursionLimit: 1000, RunTimeout: 6 * time.Hour}
+	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Files: true, Drain: 10 * time.Second, MaxAttempts: 10, RecursionLimit: 1000, RunTimeout: 6 * time.Hour}
 	if path != "" {
 		c.file = path
 		raw, err := os.ReadFile(path)
@@ -224,7 +229,7 @@ func dataHome() (string, error) {
 // options are the runtime's, as the configuration has them.
 func (c Config) options() tributary.Options {
 	return tributary.Options{
-		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
+		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, Files: c.Files, ThreadBytes: c.ThreadBytes, ThreadFiles: c.ThreadFiles, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
 		RecursionLimit: c.RecursionLimit, OmitRequests: c.OmitRequests, Timeout: orNever(c.RunTimeout), Retry: c.net(), Answers: c.Answers,
 	}
 }

@@ -7,7 +7,7 @@ var (
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
 		"internal/bus/...", "internal/cite", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/run",
-		"internal/storage/...", "internal/transcript",
+		"internal/storage/...", "internal/transcript", "internal/workspace",
 	})
 	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
 	// runs is what a route may know of them.
@@ -43,6 +43,7 @@ var Rules = []Rule{
 	{"internal/cite", []string{"item"}, nil, "citations are found in text, wherever the text comes from"},
 	{"internal/journal", nouns, []string{"net/http"}, "the log keeps events and asks its store for nothing else"},
 	{"internal/loglimit", nil, nil, "it counts log lines, whoever writes them"},
+	{"internal/workspace", nil, []string{"net/http"}, "it knows where files are kept; whose they are and what they say is not its business"},
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
 	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},

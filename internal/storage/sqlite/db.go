@@ -67,6 +67,9 @@ type Options struct {
 	// LogBytes is how long the write-ahead log may become before the writer is held up, for some milliseconds, so that
 	// it can begin anew. Default 64 MiB.
 	LogBytes int
+	// Gone is told of threads that were deleted or have expired, once that is stored; nil: nobody is. What it does is done
+	// before the deletion is answered.
+	Gone func([]run.Thread)
 }
 
 // DB is an open database.
@@ -78,6 +81,7 @@ type DB struct {
 	read   *sql.DB
 	reads  statements
 	writer *writer
+	gone   func([]run.Thread)
 
 	stop chan struct{}
 	wg   sync.WaitGroup
@@ -117,7 +121,7 @@ func Open(ctx context.Context, dir string, opt Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, lock: lock, stop: make(chan struct{})}
+	db := &DB{path: path, lock: lock, gone: opt.Gone, stop: make(chan struct{})}
 	if err := db.open(ctx, path, opt); err != nil {
 		db.closeFiles()
 		return nil, startError(path, err)

@@ -189,6 +189,7 @@ func (t *tx) executes(ctx context.Context, threadNo int64) (busy bool, err error
 
 // DeleteThread removes a thread and all that belongs to it. Runs that wait are removed with it.
 func (db *DB) DeleteThread(ctx context.Context, who run.Identity, id string) (runs []string, err error) {
+	var gone run.Thread
 	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
 		no, err := tx.threadNo(ctx, who, id)
 		if err != nil {
@@ -197,9 +198,12 @@ func (db *DB) DeleteThread(ctx context.Context, who run.Identity, id string) (ru
 		if busy, err := tx.executes(ctx, no); err != nil || busy {
 			return busyOr(err, id)
 		}
-		runs, err = tx.deleteThread(ctx, no)
+		gone, runs, err = tx.deleteThread(ctx, no)
 		return err
 	})
+	if err == nil && db.gone != nil {
+		db.gone([]run.Thread{gone})
+	}
 	return runs, err
 }
 
@@ -210,20 +214,25 @@ func busyOr(err error, thread string) error {
 	return fmt.Errorf("thread %q: %w", thread, run.ErrBusy)
 }
 
-func (t *tx) deleteThread(ctx context.Context, no int64) ([]string, error) {
-	var runs []string
+// deleteThread says which thread it was: whose, its id, and since when.
+func (t *tx) deleteThread(ctx context.Context, no int64) (gone run.Thread, runs []string, err error) {
+	var created int64
+	if err := t.row(ctx, "SELECT owner, id, created FROM threads WHERE no = ?", no).Scan(&gone.Owner, &gone.ID, &created); err != nil {
+		return gone, nil, err
+	}
+	gone.CreatedAt = fromMicros(created)
 	rows, err := t.query(ctx, "SELECT no, id FROM runs WHERE thread = ?", no)
 	numbers, err := collect(rows, err, func(row scanner) (n int64, err error) {
 		runs = append(runs, "")
 		return n, row.Scan(&n, &runs[len(runs)-1])
 	})
 	if err != nil {
-		return nil, err
+		return gone, nil, err
 	}
 	for _, n := range numbers {
 		from, to := runKeys(n)
 		if err := t.exec(ctx, "DELETE FROM journal WHERE key BETWEEN ? AND ?", from, to); err != nil {
-			return nil, err
+			return gone, nil, err
 		}
 	}
 	for _, stmt := range []string{
@@ -236,10 +245,10 @@ func (t *tx) deleteThread(ctx context.Context, no int64) ([]string, error) {
 		"DELETE FROM threads WHERE no = ?",
 	} {
 		if err := t.exec(ctx, stmt, no); err != nil {
-			return nil, err
+			return gone, nil, err
 		}
 	}
-	return runs, nil
+	return gone, runs, nil
 }
 
 // CopyThread copies a thread's state under a new id.
@@ -343,6 +352,7 @@ func (db *DB) PruneThread(ctx context.Context, who run.Identity, id string) erro
 
 // Sweep deletes up to n threads and items whose time has come, and returns the runs that went with them.
 func (db *DB) Sweep(ctx context.Context, at time.Time, n int) (runs []string, err error) {
+	var gone []run.Thread
 	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
 		rows, err := tx.query(ctx, `SELECT no FROM threads t WHERE expires > 0 AND expires <= ?
 			AND NOT EXISTS (SELECT 1 FROM runs WHERE thread = t.no AND `+inFlight+`)
@@ -352,13 +362,16 @@ func (db *DB) Sweep(ctx context.Context, at time.Time, n int) (runs []string, er
 			return err
 		}
 		for _, no := range due {
-			gone, err := tx.deleteThread(ctx, no)
+			thread, ended, err := tx.deleteThread(ctx, no)
 			if err != nil {
 				return err
 			}
-			runs = append(runs, gone...)
+			gone, runs = append(gone, thread), append(runs, ended...)
 		}
 		return tx.exec(ctx, "DELETE FROM items WHERE expires > 0 AND expires <= ?", micros(at))
 	})
+	if err == nil && db.gone != nil && len(gone) > 0 {
+		db.gone(gone)
+	}
 	return runs, err
 }
