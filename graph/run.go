@@ -158,13 +158,15 @@ func (e *engine) note(node string, step int, ev event.Event) {
 	}
 }
 
+// flush writes what was noted. It has happened, whoever cancels at this moment: a sub-agent whose beginning was lost would
+// end without one.
 func (e *engine) flush(ctx context.Context) error {
 	if len(e.out.Events) == 0 && len(e.out.Save) == 0 {
 		return nil
 	}
 	b := e.out
 	e.out = Batch{}
-	return e.x.record(ctx, b)
+	return e.x.record(context.WithoutCancel(ctx), b)
 }
 
 // begin finds out where to start.
