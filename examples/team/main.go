@@ -116,13 +116,14 @@ type page struct {
 }
 
 // publish prints nothing that a person has not read.
-var publish = tool.FuncOfCall("publish", "Prints a line in tomorrow's newspaper.", func(_ context.Context, call tool.Call, in page) (string, error) {
-	verdict, err := tool.Ask[string](call.Scope, tool.Question{Value: "Print this? " + in.Line, Options: []string{"yes", "no"}})
-	if err != nil {
-		return "", err
-	}
-	if strings.TrimSpace(verdict) != "yes" {
-		return "", fmt.Errorf("the person in charge says: %s", verdict)
-	}
-	return "printed", nil
-})
+var publish = tool.FuncOfCall("publish", "Prints a line in tomorrow's newspaper.",
+	func(_ context.Context, call tool.Call, in page) (string, error) {
+		verdict, err := tool.Ask[string](call.Scope, tool.Question{Value: "Print this? " + in.Line, Options: []string{"yes", "no"}})
+		if err != nil {
+			return "", err
+		}
+		if strings.TrimSpace(verdict) != "yes" {
+			return "", fmt.Errorf("the person in charge says: %s", verdict)
+		}
+		return "printed", nil
+	})

@@ -111,3 +111,10 @@ func TestMiddlewareWritesStateAndChangesOnlyTheView(t *testing.T) {
 		t.Errorf("the thread holds the prompt: %s", state.Values["messages"])
 	}
 }
+
+func TestTheProgramRunsWithoutAKey(t *testing.T) {
+	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"} {
+		t.Setenv(key, "") // nobody is asked but the offline model
+	}
+	main()
+}

@@ -38,9 +38,10 @@ var archive = agent.Middleware{
 		if err != nil || !wish.Archive {
 			return nil, err
 		}
-		return []tool.Tool{tool.Func("archive", "Tells what was printed about a subject.", func(_ context.Context, in subject) (string, error) {
+		search := tool.Func("archive", "Tells what was printed about a subject.", func(_ context.Context, in subject) (string, error) {
 			return "1926: Water of the " + in.Name + " at a record height.", nil
-		})}, nil
+		})
+		return []tool.Tool{search}, nil
 	},
 }
 

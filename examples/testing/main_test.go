@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -87,4 +88,12 @@ func TestAProviderThatSaysNothingIsAskedAgain(t *testing.T) {
 			t.Errorf("the clerk says %q after %d calls, want %q after 3", got, m.Calls(), "Good morning.")
 		}
 	})
+}
+
+func TestTheProgramRunsWithoutAKey(t *testing.T) {
+	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"} {
+		t.Setenv(key, "") // nobody is asked but the offline model
+	}
+	os.Args = []string{"testing", "count", "to", "three"}
+	main()
 }

@@ -72,21 +72,22 @@ var gauges = map[string][]float64{"Elbe": {1.9, 2.3}, "Rhine": {3.1, 2.6, 4.4}}
 
 // level is a tool that reads the gauges of a river one by one; each takes a while.
 func level(each time.Duration) tool.Tool {
-	return tool.FuncOfCall("level", "Tells how high the water of a river is.", func(ctx context.Context, call tool.Call, in river) (string, error) {
-		heights, ok := gauges[in.Name]
-		if !ok {
-			return "", fmt.Errorf("there are no gauges at %q; there are some at Elbe and Rhine", in.Name)
-		}
-		sum := 0.0
-		for i, h := range heights {
-			call.Scope.Progress(tool.Progress{Message: "reading a gauge", Done: float64(i + 1), Total: float64(len(heights))})
-			select {
-			case <-time.After(each):
-			case <-ctx.Done():
-				return "", context.Cause(ctx)
+	return tool.FuncOfCall("level", "Tells how high the water of a river is.",
+		func(ctx context.Context, call tool.Call, in river) (string, error) {
+			heights, ok := gauges[in.Name]
+			if !ok {
+				return "", fmt.Errorf("there are no gauges at %q; there are some at Elbe and Rhine", in.Name)
 			}
-			sum += h
-		}
-		return fmt.Sprintf("%.1f m", sum/float64(len(heights))), nil
-	})
+			sum := 0.0
+			for i, h := range heights {
+				call.Scope.Progress(tool.Progress{Message: "reading a gauge", Done: float64(i + 1), Total: float64(len(heights))})
+				select {
+				case <-time.After(each):
+				case <-ctx.Done():
+					return "", context.Cause(ctx)
+				}
+				sum += h
+			}
+			return fmt.Sprintf("%.1f m", sum/float64(len(heights))), nil
+		})
 }

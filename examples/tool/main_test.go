@@ -76,3 +76,10 @@ func TestTheToolStopsWithItsContext(t *testing.T) {
 		t.Errorf("got %q, failed %v, %v; want %q as a failure", got, res.Error, err, want)
 	}
 }
+
+func TestTheProgramRunsWithoutAKey(t *testing.T) {
+	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"} {
+		t.Setenv(key, "") // nobody is asked but the offline model
+	}
+	main()
+}
