@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/model/registry"
 	"github.com/tributary-ai/tributary/tool"
@@ -34,7 +35,7 @@ func readme(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if d, ok := env.Event.(event.TextDelta); ok {
+		if d, ok := env.Event.(event.TextDelta); ok && env.Node == agent.NodeModel { // a tool's result is text too
 			fmt.Print(d.Text)
 		}
 	}

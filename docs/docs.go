@@ -5,5 +5,5 @@ import "embed"
 
 // FS is the documentation, in Markdown.
 //
-//go:embed *.md adr/*.md wire/*.md
+//go:embed *.md adr/*.md guide/*.md wire/*.md
 var FS embed.FS

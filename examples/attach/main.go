@@ -28,9 +28,8 @@ func main() {
 }
 
 func command(ctx context.Context, args []string) error {
-	rt, err := tributary.Open(ctx, tributary.Options{
-		Dir: cmp.Or(os.Getenv("ATTACH_DATA"), "data"), Graphs: map[string]tributary.Builder{"report": tributary.Fixed(report())},
-	})
+	dir := cmp.Or(os.Getenv("ATTACH_DATA"), "data")
+	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, Graphs: map[string]tributary.Builder{"report": tributary.Fixed(report())}})
 	if err != nil {
 		return err
 	}

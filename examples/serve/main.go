@@ -1,7 +1,7 @@
 // Command serve puts an agent with a tool, and a graph, on every wire of tributary, behind a mux and an authentication of its
 // own. Try it:
 //
-//	curl -H 'Authorization: Bearer annas-key' -d '{"assistant":"shout","input":{"text":"hello"}}' -H 'Content-Type: application/json' 127.0.0.1:8124/agents/tasks
+//	curl -H 'Authorization: Bearer annas-key' -H 'Content-Type: application/json' -d '{"assistant_id":"shout","input":{"text":"hello"}}' 127.0.0.1:8124/agents/runs/wait
 package main
 
 import (
