@@ -77,11 +77,11 @@ func (d *desk) work() {
 			stop = nil
 		}
 		looked := time.Now()
-		claimed := 0
+		more := false
 		if d.ctx.Err() == nil {
-			claimed = d.claim()
+			more = d.claim()
 		}
-		if stop == nil && claimed == 0 && d.idle() {
+		if stop == nil && !more && d.idle() {
 			return
 		}
 		timer.Reset(d.untilNext(looked))
@@ -94,8 +94,9 @@ func (d *desk) idle() bool {
 	return len(d.doing) == 0
 }
 
-// claim begins whatever is due and there is room for.
-func (d *desk) claim() (claimed int) {
+// claim begins whatever is due and there is room for. It reports whether there may be more: what was begun, and what there
+// was no room for, however soon there is.
+func (d *desk) claim() (more bool) {
 	d.mu.Lock()
 	handlers := maps.Clone(d.handlers)
 	d.mu.Unlock()
@@ -104,6 +105,7 @@ func (d *desk) claim() (claimed int) {
 		room := h.AtOnce - d.doing[kind]
 		d.mu.Unlock()
 		if room <= 0 {
+			more = true
 			continue
 		}
 		// The lease is longer than a try may take, so that it need not be extended.
@@ -119,9 +121,9 @@ func (d *desk) claim() (claimed int) {
 			d.mu.Unlock()
 			go d.do(h, f)
 		}
-		claimed += len(due)
+		more = more || len(due) > 0
 	}
-	return claimed
+	return more
 }
 
 // untilNext is how long the desk can be left alone. What was due and was not taken waits for room, which whoever leaves

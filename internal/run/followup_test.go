@@ -143,7 +143,7 @@ func TestAnOrderlyStopLosesNoFollowUp(t *testing.T) {
 	if n := len(w2left(t, dir, run.FollowUpQuery{Kind: "tell"})); n != runs {
 		t.Errorf("%d of %d are left to the next start", n, runs)
 	}
-	w = open(t, dir, single(oneNode(nothing)), following(map[string]run.Handler{"tell": {Do: out.do}}))
+	w = open(t, dir, single(oneNode(nothing)), following(map[string]run.Handler{"tell": {Do: out.do}, "name": {Do: out.do}}))
 	defer w.stop(time.Second)
 	waitFor(t, func() bool { return len(w.left(run.FollowUpQuery{})) == 0 })
 	if out.keys() != 2*runs {
@@ -196,9 +196,8 @@ func TestSleepingReceiversHoldUpNobody(t *testing.T) {
 	last := w.start(newThread())
 	w.wait(last.ID)
 	waitFor(t, func() bool { return out.count("tell_"+last.ID) == 1 && out.keys() == 22 })
-	if n := len(w.left(run.FollowUpQuery{Kind: "tell"})); n != 20 {
-		t.Errorf("%d wait for the sleeper, want 20", n)
-	}
+	// One that was carried out goes a moment later.
+	waitFor(t, func() bool { return len(w.left(run.FollowUpQuery{Kind: "tell"})) == 20 })
 	close(wake)
 	waitFor(t, func() bool { return len(w.left(run.FollowUpQuery{})) == 0 })
 }
