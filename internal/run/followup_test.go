@@ -95,6 +95,7 @@ func followedOnce(t *testing.T, n int64, happens bool) (survived bool) {
 		o.FollowUps, o.Handlers, o.Lease = twoThings, map[string]run.Handler{"tell": h, "name": h}, time.Hour
 	}
 	var id string
+	starts := 0 // a start whose write happened made a run, whatever its caller heard
 	thread := newThread()
 	for life := 0; ; life++ {
 		w := open(t, dir, single(oneNode(nothing)), alive)
@@ -102,6 +103,7 @@ func followedOnce(t *testing.T, n int64, happens bool) (survived bool) {
 			w.faults.dieAfter(n, happens)
 		}
 		if id == "" {
+			starts++
 			r, err := w.e.Start(context.Background(), me, thread, request())
 			if err != nil {
 				w.stop(0)
@@ -122,8 +124,8 @@ func followedOnce(t *testing.T, n int64, happens bool) (survived bool) {
 				t.Fatalf("killed at write %d (happens: %v): %s was told %d times, for run %q", n, happens, key, out.count(key), out.runs[key])
 			}
 		}
-		if out.keys() != 2 {
-			t.Fatalf("one run was told under %d keys: %v", out.keys(), out.told)
+		if out.keys() > 2*starts {
+			t.Fatalf("%d runs were told under %d keys: %v", starts, out.keys(), out.told)
 		}
 		return life == 0
 	}

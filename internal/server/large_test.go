@@ -25,6 +25,10 @@ func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 
 // On its way from the socket to the store, and back in the answer, an input is in memory three times at most, over all its life.
 func TestALargeInputIsCopiedLittle(t *testing.T) {
+	most := 3.2
+	if racing { // what is taken from pools is made anew
+		most = 5
+	}
 	w := newTasks(t, allGraphs())
 	text := strings.Repeat("word and another ", (99<<20)/10/17)
 	for _, spaced := range []string{"", " "} {
@@ -40,8 +44,8 @@ func TestALargeInputIsCopiedLittle(t *testing.T) {
 		if answer.status != http.StatusOK {
 			t.Fatalf("got status %d", answer.status)
 		}
-		if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(body)); times > 3.2 {
-			t.Errorf("memory for %.1f times the input was taken, want 3", times)
+		if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(body)); times > most {
+			t.Errorf("memory for %.1f times the input was taken, want at most %.1f", times, most)
 		}
 	}
 }
