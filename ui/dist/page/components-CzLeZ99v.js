@@ -1,4 +1,4 @@
-import{C as e,O as t,S as n,a as r,b as i,c as a,d as o,f as s,h as c,i as l,l as u,m as d,n as f,o as p,p as m,r as h,s as g,t as _,u as v,v as y,x as b}from"./index-wVAdrp11.js";var x=`## What a reader does
+import{C as e,O as t,S as n,a as r,b as i,c as a,d as o,f as s,h as c,i as l,l as u,m as d,n as f,o as p,p as m,r as h,s as g,t as _,u as v,v as y,x as b}from"./index-C6TiNfVN.js";var x=`## What a reader does
 
 Three things, and the browser already does the first two.[^9]
 
