@@ -26,7 +26,9 @@ func (s *stopper) Record(ctx context.Context, b graph.Batch) error {
 // Whenever a run is cancelled, also while something is being written, a sub-agent that ended has begun.
 func TestASubAgentThatEndsHasBegunWheneverItIsCancelled(t *testing.T) {
 	steps := graph.List[string]("steps")
-	node := func(_ context.Context, s *graph.Scope) (graph.Command, error) { return graph.Update(steps.Add(s.Node())), nil }
+	node := func(_ context.Context, s *graph.Scope) (graph.Command, error) {
+		return graph.Update(steps.Add(s.Node())), nil
+	}
 	child := graph.New("child", steps).Node("one", node).Node("two", node).Chain(graph.Start, "one", "two")
 	parent := graph.New("parent", steps).Node("calls", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 		_, err := s.Run(ctx, child, graph.Child{Task: "c1", Agent: "child", Input: map[string]any{}})
