@@ -149,8 +149,12 @@ func (w *Writer) text(ctx context.Context, k key, number int, text string) error
 	if err != nil {
 		return err
 	}
+	// What could not be told is not part of the answer: the end says just what the pieces said.
+	if err := w.emit(ctx, event.TextDelta{Item: it.id, Block: at, Text: text}); err != nil {
+		return err
+	}
 	b.text.WriteString(text)
-	return w.emit(ctx, event.TextDelta{Item: it.id, Block: at, Text: text})
+	return nil
 }
 
 // Call appends to a tool call. The first piece must carry the name; an empty call id is given one.
@@ -175,8 +179,11 @@ func (w *Writer) Call(ctx context.Context, index int, c item.ToolCall) error {
 	if c.Arguments == "" {
 		return nil
 	}
+	if err := w.emit(ctx, event.ArgumentsDelta{Item: it.id, Text: c.Arguments}); err != nil {
+		return err
+	}
 	it.args.WriteString(c.Arguments)
-	return w.emit(ctx, event.ArgumentsDelta{Item: it.id, Text: c.Arguments})
+	return nil
 }
 
 // Image shows a picture, or a coarser version of one that is still being made.
@@ -222,8 +229,11 @@ func (w *Writer) Annotate(ctx context.Context, number int, a item.Annotation) er
 	if err != nil {
 		return err
 	}
+	if err := w.emit(ctx, event.AnnotationAdded{Item: it.id, Block: at, Annotation: a}); err != nil {
+		return err
+	}
 	b.value.Annotations = append(b.value.Annotations, a)
-	return w.emit(ctx, event.AnnotationAdded{Item: it.id, Block: at, Annotation: a})
+	return nil
 }
 
 // Usage notes what the call has cost so far; the last word counts.
@@ -240,7 +250,7 @@ func (w *Writer) item(ctx context.Context, k key, start event.ItemStarted) (*ope
 	if len(w.open) == 0 {
 		w.first = w.now().Sub(w.started)
 	}
-	it := &openItem{key: k, id: w.itemID(k)}
+	it, order := &openItem{key: k, id: w.itemID(k)}, len(w.order)
 	w.open = append(w.open, it)
 	w.byKey[k] = it
 	w.last = it
@@ -253,7 +263,7 @@ func (w *Writer) item(ctx context.Context, k key, start event.ItemStarted) (*ope
 	}
 	start.Item, start.Turn, start.Type = it.id, w.id, k.typ
 	if err := w.emit(ctx, start); err != nil { // nobody saw it, so there is nothing to end
-		w.open, w.last = w.open[:len(w.open)-1], nil
+		w.open, w.last, w.order = w.open[:len(w.open)-1], nil, w.order[:order]
 		delete(w.byKey, k)
 		return it, err
 	}
@@ -279,13 +289,15 @@ func (w *Writer) block(ctx context.Context, it *openItem, number int, typ item.B
 			return it.blocks[i], i, nil
 		}
 	}
-	b := &openBlock{number: number, value: item.Block{Type: typ}}
+	b, at := &openBlock{number: number, value: item.Block{Type: typ}}, len(it.blocks)
+	if err := w.emit(ctx, event.BlockStarted{Item: it.id, Block: at, Type: typ}); err != nil {
+		return nil, 0, err
+	}
 	it.blocks = append(it.blocks, b)
-	at := len(it.blocks) - 1
 	if it.key.typ == item.TypeMessage {
 		w.order = append(w.order, item.OrderBlock...)
 	}
-	return b, at, w.emit(ctx, event.BlockStarted{Item: it.id, Block: at, Type: typ})
+	return b, at, nil
 }
 
 // Shown reports whether anything of the turn was streamed.

@@ -29,7 +29,7 @@ func (b bad) String() string {
 var wrong = map[kind][]string{
 	aString: {`7`, `true`, `[]`, `{}`},
 	aWord:   {`7`, `true`, `[]`, `{}`, `"nonsense"`, `"' OR 1=1 --"`},
-	anID:    {`7`, `[]`, `{}`, `"x"`, `"a/b"`, `"../../x"`},
+	anID:    {`7`, `[]`, `{}`, `"x y"`, `"a/b"`, `"../../x"`},
 	aBool:   {`7`, `"yes"`, `[]`, `{}`},
 	anInt:   {`-1`, `1.5`, `"x"`, `true`, `[]`, `{}`, `1e99`, `99999999999999999999`},
 	aNumber: {`-1`, `"x"`, `true`, `[]`, `{}`, `1e999`},
@@ -74,8 +74,8 @@ func heavy() []string {
 
 // strange are names of things in paths, as they are written there. There are none of them.
 var strange = []string{
-	"00000000-0000-4000-8000-0000000000ff", "x", "%00", "a%00b", "a%2Fb", "..%2F..%2Fetc%2Fpasswd", "%ED%A0%80", "%FF", "%27%20OR%201%3D1%20--", "%7B%22%24ne%22%3A1%7D",
-	"%E2%80%AE", strings.Repeat("9", 5000), "00000000-0000-4000-8000-0000000000FF%0A", "%2e%2e", "null", "undefined", "-1",
+	"00000000-0000-4000-8000-0000000000ff", "x%20y", "%00", "a%00b", "a%2Fb", "..%2F..%2Fetc%2Fpasswd", "%ED%A0%80", "%FF", "%27%20OR%201%3D1%20--", "%7B%22%24ne%22%3A1%7D",
+	"%E2%80%AE", strings.Repeat("9", 5000), "00000000-0000-4000-8000-0000000000FF%0A", "%2e%2e", "null.", "undefined%20", "-1.0",
 }
 
 // keys are names that a filter may have, by which things are never found and never broken.
