@@ -38,6 +38,7 @@ type cli struct {
 	Backup  backupCmd  `cmd:"" help:"Copy the data folder into one file, while a server may run."`
 	Restore restoreCmd `cmd:"" help:"Put a backup into the data folder."`
 	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`
+	Tools   toolsCmd   `cmd:"" help:"List the tools that agents have, what each can do, and why one is off."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

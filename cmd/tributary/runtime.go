@@ -16,11 +16,12 @@ import (
 	"github.com/tributary-ai/tributary/tool/search"
 )
 
-// runtime is the library with what the commands add to it: models from the configuration, and search in documents.
+// runtime is the library with what the commands add to it: models from the configuration, tools, and search in documents.
 type runtime struct {
 	*tributary.Runtime
 	models *registry.Registry
 	index  *search.Index
+	hands  hands
 }
 
 // open starts a runtime as the configuration wants it. The folder's index of documents is touched only when the folder is
@@ -30,22 +31,26 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &documents{ready: make(chan struct{})}
-	opt := config.options()
-	opt.Log, opt.Models, opt.Tools = log, models, []tool.Tool{search.ToolOf(d.wait)}
-	rt, err := tributary.Open(e.ctx, opt)
+	hands, err := e.hands(config, log)
 	if err != nil {
 		return nil, err
+	}
+	d := &documents{ready: make(chan struct{})}
+	opt := config.options()
+	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait)}, hands.tools()...)
+	rt, err := tributary.Open(e.ctx, opt)
+	if err != nil {
+		return nil, errors.Join(err, hands.Close())
 	}
 	index, err := e.openIndex(config, log)
 	if err != nil {
 		// Runs that went on already are handed over; those that wait for documents find them at the next start.
 		now, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 		cancel()
-		return nil, errors.Join(err, rt.Close(now))
+		return nil, errors.Join(err, rt.Close(now), hands.Close())
 	}
 	d.set(index)
-	return &runtime{rt, models, index}, nil
+	return &runtime{rt, models, index, hands}, nil
 }
 
 // documents are those that the search tool looks into, once they are indexed. Runs that an earlier process left behind may
@@ -69,13 +74,9 @@ func (d *documents) wait(ctx context.Context) (*search.Index, error) {
 	}
 }
 
-// Close closes the runtime, then the index that its tools use.
+// Close closes the runtime, then what its tools use.
 func (r *runtime) Close(ctx context.Context) error {
-	err := r.Runtime.Close(ctx)
-	if cerr := r.index.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return errors.Join(r.Runtime.Close(ctx), r.hands.Close(), r.index.Close())
 }
 
 // openIndex indexes the documents, with a progress line for people who wait. Those of the configuration have a file of

@@ -40,6 +40,9 @@ func newTrap(t *testing.T) *trap {
 					return
 				}
 				tr.hits.Add(1)
+				// A client that is answered before it has asked takes the answer for noise on an idle connection.
+				_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+				_, _ = conn.Read(make([]byte, 64<<10))
 				_, _ = conn.Write([]byte("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"))
 				_ = conn.Close()
 			}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tributary-ai/tributary/internal/workspace"
+	"github.com/tributary-ai/tributary/tool"
+	"github.com/tributary-ai/tributary/tool/files"
+	"github.com/tributary-ai/tributary/tool/search"
+)
+
+// kit is a group of tools that the commands give to agents. What it needs is opened once, and closed with the runtime.
+type kit struct {
+	group string
+	tools []tool.Tool
+	// off says why the kit has no tools, or not all, and what to do about it; empty if nothing is missing.
+	off string
+	// close ends what the kit started; nil: nothing.
+	close func() error
+}
+
+// kits are all groups of tools, in the order in which they are listed. A kit that cannot work is off and says why; an error
+// is a mistake in the configuration.
+var kits = []func(*env, Config, *slog.Logger) (kit, error){
+	fileKit,
+}
+
+// hands are the kits of a process.
+type hands []kit
+
+func (e *env) hands(config Config, log *slog.Logger) (hands, error) {
+	var all hands
+	for _, open := range kits {
+		k, err := open(e, config, log)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// tools are those of all kits but the ones that the runtime brings itself.
+func (h hands) tools() []tool.Tool {
+	var all []tool.Tool
+	for _, k := range h {
+		if k.group != files.Group {
+			all = append(all, k.tools...)
+		}
+	}
+	return all
+}
+
+// Close ends what the kits started, the last first.
+func (h hands) Close() error {
+	var errs []error
+	for _, k := range slices.Backward(h) {
+		if k.close != nil {
+			errs = append(errs, k.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fileKit lists the tools for files; the runtime makes its own from the same settings.
+func fileKit(_ *env, config Config, _ *slog.Logger) (kit, error) {
+	if !config.Files {
+		return kit{group: files.Group, off: "files is false in the configuration"}, nil
+	}
+	quota := workspace.Quota{Bytes: config.ThreadBytes, Files: config.ThreadFiles}
+	return kit{group: files.Group, tools: files.Tools(files.Options{Room: quota.Room})}, nil
+}
+
+type toolsCmd struct{}
+
+// Run lists the tools that agents can be given: what a call can do, and why one is missing.
+func (toolsCmd) Run(e *env) error {
+	all, err := e.hands(e.config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	all = append(hands{{group: "documents", tools: []tool.Tool{search.ToolOf(nil)}}}, all...)
+	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tGROUP\tCAN\tDOES")
+	for _, k := range all {
+		for _, t := range k.tools {
+			spec := t.Spec()
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", spec.Name, k.group, spec.Risk, firstSentence(spec.Description))
+		}
+		if k.off != "" {
+			fmt.Fprintf(w, "-\t%s\t-\toff: %s\n", k.group, k.off)
+		}
+	}
+	return errors.Join(w.Flush(), all.Close())
+}
+
+// firstSentence is as much of a description as a table has room for.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	if i := strings.Index(text, ". "); i >= 0 {
+		text = text[:i+1]
+	}
+	if r := []rune(text); len(r) > 90 {
+		text = string(r[:89]) + "…"
+	}
+	return text
+}
