@@ -162,6 +162,7 @@ var badRoutes = map[string]badRoute{
 	"GET /tasks/{id}/ws":              {query: []string{"?after=x after", "?after=100000 after"}, socket: true},
 	"POST /tasks/{id}/cancel":         {good: `{}`, fields: map[string]kind{"action": aWord, "wait": aBool}},
 	"GET /tasks/{id}/model-view":      {},
+	"GET /tasks/{id}/references":      {},
 	"GET /tasks/{id}/requests/{turn}": {},
 	"POST /tasks/{id}/input":          {good: `{"interrupt_id":"x","value":1}`, fields: map[string]kind{"interrupt_id": aString, "answers": anObj, "metadata": anObj, "stream": aBool}},
 }
