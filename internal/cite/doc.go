@@ -11,6 +11,8 @@
 //   - [Pool.Add] replaces local numbers by those of the pool, in the order of the calls, and wraps each group
 //     of Content in two text blocks that tell the model its number. Adding a result twice changes nothing; of
 //     equal groups in one result, the first has the number.
+//   - Text that spells such a mark is escaped for the model, and shown to people as it is: no tool, page or sub-agent can
+//     forge a passage or its number.
 //   - Identity is the SHA-256 of the blocks that people see, without Ref and annotations, keys sorted. The
 //     same blocks keep their number, whichever tool gives them and under whichever local number.
 //   - Numbers are facts of the journal: [Pool.Restore] takes a recorded result's numbers as they are. A

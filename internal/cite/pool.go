@@ -1,6 +1,7 @@
 package cite
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,11 +44,11 @@ func (p *Pool) Group(n int) (Group, bool) {
 // Add takes a tool's fresh result into the pool and returns it as it is to be recorded: numbered, and with
 // Content wrapped for the model. The argument is left as it was.
 func (p *Pool) Add(res item.ToolResult) item.ToolResult {
-	content := unwrapped(res.Content)
+	content, forged := escaped(res.Content)
 	blocks := slices.Clone(res.Blocks)
-	if res.Blocks == nil && slices.ContainsFunc(content, referencable) {
-		// People see Content where a tool gave only that; once it is wrapped they need their own copy.
-		blocks = slices.Clone(content)
+	if res.Blocks == nil && (forged || slices.ContainsFunc(content, referencable)) {
+		// People see Content where a tool gave only that; once it is wrapped or escaped they need their own copy.
+		blocks = slices.Clone(res.Content)
 	}
 	seenByModel, seenByPeople := grouped(content), grouped(blocks)
 
@@ -131,6 +132,7 @@ func (p *Pool) Quote(answer []item.Block) []item.Block {
 			out = append(out, wrapped(g.Content)...)
 		}
 	}
+	answer, _ = escaped(answer)
 	for _, b := range answer {
 		b.Annotations = nil
 		b.Ref = 0
@@ -169,13 +171,28 @@ func wrapped(content []item.Block) []item.Block {
 	return out
 }
 
+// tag is what begins a tag, however it is spelled.
+var tag = regexp.MustCompile(`(?i)<(/?\s*referencable-item)`)
+
+// escaped returns a copy in which no text is, or holds, a tag: what tools and pages say must not pass for the pool's own marks. It
+// reports whether there was one.
+func escaped(content []item.Block) (out []item.Block, any bool) {
+	out = slices.Clone(content)
+	for i := range out {
+		if out[i].Type == item.TextBlock && tag.MatchString(out[i].Text) {
+			out[i].Text, any = tag.ReplaceAllString(out[i].Text, "&lt;$1"), true
+		}
+	}
+	return out, any
+}
+
 // unwrapped returns a copy without the tags.
 func unwrapped(content []item.Block) []item.Block {
 	return slices.DeleteFunc(slices.Clone(content), isTag)
 }
 
 func isTag(b item.Block) bool {
-	if b.Type != item.TextBlock {
+	if b.Type != item.TextBlock || b.Ref == 0 {
 		return false
 	}
 	if b.Text == closing {
