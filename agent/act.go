@@ -45,6 +45,8 @@ type execution struct {
 	child bool
 	// ran says that the tool was called.
 	ran bool
+	// shown is what the tool has shown of its result.
+	shown shown
 }
 
 const outcomeUnknown = "The outcome of this call is unknown: the program was stopped while it ran, and calling it again might repeat its effects. " +
@@ -65,9 +67,9 @@ func (x *execution) outcome(ctx context.Context) (Outcome, error) {
 		spec = t.Spec()
 	}
 	if started && known && !spec.Repeatable {
-		return x.close(ctx, Outcome{Result: failedResult(x.call, outcomeUnknown)}, item.Incomplete)
+		return x.close(ctx, Outcome{Result: seen(res.Blocks, failedResult(x.call, outcomeUnknown))}, item.Incomplete)
 	}
-	if err := x.intend(ctx, started); err != nil {
+	if err := x.intend(ctx, started && len(res.Blocks) == 0); err != nil {
 		return Outcome{}, err
 	}
 	leave, err := x.tree.enter(ctx, x.scope.NS(), spec.Exclusive)
@@ -91,6 +93,7 @@ func (x *execution) outcome(ctx context.Context) (Outcome, error) {
 	res = out.Result
 	res.ID, res.CallID, res.Name = resultID(x.call), x.call.CallID, x.call.Name
 	if !x.child {
+		res = seen(x.shown.list(), res)
 		if reflect.DeepEqual(res.Blocks, res.Content) {
 			res.Blocks = nil // people see Content then; it need not be stored twice
 		}
@@ -101,9 +104,10 @@ func (x *execution) outcome(ctx context.Context) (Outcome, error) {
 }
 
 // intend puts the intention on record. From here on, whoever takes the run over knows that the tool may have run. A call
-// that had begun before asks the fence too: its worker may have lost the run since.
-func (x *execution) intend(ctx context.Context, started bool) error {
-	if started {
+// that is on record already asks the fence all the same: its worker may have lost the run since. One that had something to show
+// before a crash is recorded anew, since it will show it again.
+func (x *execution) intend(ctx context.Context, recorded bool) error {
+	if recorded {
 		return x.scope.Promise(ctx)
 	}
 	return x.scope.Promise(ctx, event.ItemStarted{
@@ -113,29 +117,14 @@ func (x *execution) intend(ctx context.Context, started bool) error {
 
 // close writes the outcome down, with the blocks that people see, all at once: a crash leaves no half of it.
 func (x *execution) close(ctx context.Context, out Outcome, status item.Status) (Outcome, error) {
-	var events []event.Event
-	if !x.child {
-		events = blocksOf(out.Result)
-	}
 	update, err := graph.EncodeWrites(out.Writes)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("tool %q: %w", x.call.Name, err)
 	}
+	events := append(x.shown.end(resultID(x.call)), event.ItemEnded{Item: out.Result, Status: status, Update: update})
 	// The tool has done what it did, even if somebody cancels at this moment.
-	err = x.scope.Promise(context.WithoutCancel(ctx), append(events, event.ItemEnded{Item: out.Result, Status: status, Update: update})...)
+	err = x.scope.Promise(context.WithoutCancel(ctx), events...)
 	return out, err
-}
-
-func blocksOf(res item.ToolResult) []event.Event {
-	var events []event.Event
-	for i, b := range res.View() {
-		events = append(events, event.BlockStarted{Item: res.ID, Block: i, Type: b.Type, Ref: b.Ref})
-		if b.Type == item.TextBlock && b.Text != "" {
-			events = append(events, event.TextDelta{Item: res.ID, Block: i, Text: b.Text})
-		}
-		events = append(events, event.BlockEnded{Item: res.ID, Block: i, Value: b})
-	}
-	return events
 }
 
 // briefly is how long a tool may take to notice that it was cancelled, unless it says that it needs longer.
@@ -175,7 +164,7 @@ func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, er
 	}
 	limited, cancel := within(ctx, limit)
 	defer cancel()
-	sc := &scope{scope: x.scope, ctx: ctx, call: x.call, log: x.Log}
+	sc := &scope{scope: x.scope, ctx: ctx, call: x.call, log: x.Log, shown: &x.shown}
 	defer sc.end()
 	call.Scope = sc
 	type outcome struct {

@@ -64,10 +64,14 @@ func reply(req model.Request) scripted.Script {
 func TestACrashAfterAnyRecordNeitherRepeatsNorLosesACall(t *testing.T) {
 	var paid *effects
 	pay := tool.FuncOfCall("pay", "Pays.", func(_ context.Context, c tool.Call, in text) (string, error) {
+		c.Scope.Show(0, item.Block{Type: item.TextBlock, Text: "paying"})
 		paid.note(c.ID)
 		return "paid " + in.S, nil
 	})
-	look := tool.Repeatable(tool.Func("look", "Looks.", func(_ context.Context, in text) (item.ToolResult, error) { return passage("found " + in.S), nil }))
+	look := tool.Repeatable(tool.FuncOfCall("look", "Looks.", func(_ context.Context, c tool.Call, in text) (item.ToolResult, error) {
+		c.Scope.Show(0, item.Block{Type: item.TextBlock, Text: "looking"})
+		return passage("found " + in.S), nil
+	}))
 	o := agent.Options{Tools: toolset(t, pay, look)}
 
 	whole := newWorld()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -189,9 +190,10 @@ func TestProgressIsToldUntilTheToolEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := eventsOf[event.Custom](w)
-	if len(got) != 1 || got[0].Name != "tool_progress" || string(got[0].Data) != `{"call_id":"c1","name":"busy","message":"halfway","done":1,"total":2}` {
-		t.Errorf("got %+v", got)
+	got := eventsOf[event.ToolProgressed](w)
+	want := event.ToolProgressed{Item: "fco_c1", CallID: "c1", Name: "busy", Message: "halfway", Done: 1, Total: 2}
+	if len(got) != 2 || !reflect.DeepEqual(got[0], want) || got[1].Data != nil {
+		t.Errorf("got %+v, want %+v and one without data", got, want)
 	}
 }
 

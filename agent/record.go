@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"sync"
 
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/graph"
-	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 )
@@ -33,10 +30,8 @@ func (r *record) sent(ctx context.Context, body []byte) {
 	for _, t := range r.req.Tools {
 		e.Tools = append(e.Tools, t.Name)
 	}
-	pieces := piece.Split(body)
-	e.Request = pieces[len(pieces)-1].Hash.String()
 	// The context may be that of a call which was given up meanwhile; what it was shown is so all the same.
-	r.err = r.call.scope.Show(context.WithoutCancel(ctx), e, shelves.Get(r.call.scope).fresh(pieces))
+	r.err = r.call.scope.Show(context.WithoutCancel(ctx), e, body)
 }
 
 // answered is called when there is a first part, or when there will be none. A model that sends nothing anywhere was shown
@@ -50,27 +45,6 @@ func (r *record) answered(ctx context.Context) error {
 		r.sent(ctx, body)
 	}
 	return r.err
-}
-
-// shelves know which pieces an attempt of a run has stored already. The store knows it of earlier ones.
-var shelves = graph.NewLocal(func(*graph.Scope) *shelf { return &shelf{known: map[piece.Hash]bool{}} })
-
-type shelf struct {
-	mu    sync.Mutex
-	known map[piece.Hash]bool
-}
-
-func (s *shelf) fresh(pieces []piece.Piece) []piece.Piece {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fresh := pieces[:0]
-	for _, p := range pieces {
-		if !s.known[p.Hash] {
-			s.known[p.Hash] = true
-			fresh = append(fresh, p)
-		}
-	}
-	return fresh
 }
 
 // compare says what of a thread is not shown, and what is shown that the thread does not have so. A nil thread is not

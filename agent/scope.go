@@ -20,6 +20,7 @@ type scope struct {
 	ctx   context.Context // of the call
 	call  item.ToolCall
 	log   *slog.Logger
+	shown *shown // guarded by mu until the call is over
 
 	mu     sync.Mutex
 	over   bool
@@ -38,16 +39,21 @@ func askPerson(s *graph.Scope, q tool.Question) (json.RawMessage, error) {
 }
 
 func (s *scope) Progress(p tool.Progress) {
-	whole, err := json.Marshal(struct {
-		CallID string `json:"call_id"`
-		Name   string `json:"name"`
-		tool.Progress
-	}{s.call.CallID, s.call.Name, p})
-	if err != nil {
-		s.log.Warn("progress of a tool is not JSON", "tool", s.call.Name, "err", err)
-		return
+	if len(p.Data) > 0 && !json.Valid(p.Data) {
+		s.log.Warn("progress of a tool is not JSON", "tool", s.call.Name, "data", string(p.Data))
+		p.Data = nil
 	}
-	_ = s.tell(event.Custom{Name: "tool_progress", Data: whole})
+	_ = s.tell(event.ToolProgressed{
+		Item: resultID(s.call), CallID: s.call.CallID, Name: s.call.Name, Message: p.Message, Done: p.Done, Total: p.Total, Data: p.Data,
+	})
+}
+
+func (s *scope) Show(block int, part item.Block) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		_ = s.scope.Emit(s.ctx, s.shown.add(resultID(s.call), block, part)...)
+	}
 }
 
 func (s *scope) Emit(_ context.Context, name string, data any) error {

@@ -201,7 +201,12 @@ func (r recall) ToolResult(callID string) (item.ToolResult, bool, bool) {
 	if res, ok := r.Result(callID); ok {
 		return res, true, true
 	}
-	return item.ToolResult{}, slices.ContainsFunc(r.OpenCalls(), func(c transcript.OpenCall) bool { return c.CallID == callID }), false
+	for _, c := range r.OpenCalls() {
+		if c.CallID == callID {
+			return item.ToolResult{Blocks: c.Shown}, true, false
+		}
+	}
+	return item.ToolResult{}, false, false
 }
 
 func (r recall) ToolResults() iter.Seq[item.ToolResult] {

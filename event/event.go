@@ -303,6 +303,19 @@ type ArgumentsDelta struct {
 	Text string `json:"text"`
 }
 
+// ToolProgressed says how a tool call is coming on. Each replaces the one before, and the end of the result ends them all. What
+// a tool has to show of its result it does not tell here: that streams as blocks of the result's item.
+type ToolProgressed struct {
+	Item   string `json:"item"` // the tool result that is open
+	CallID string `json:"call_id"`
+	Name   string `json:"name"` // the tool's
+	// Message says what is being done now; Done and Total how far it is, Total 0 where nobody knows. Data is anything else.
+	Message string          `json:"message,omitempty"`
+	Done    float64         `json:"done,omitempty"`
+	Total   float64         `json:"total,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
 // TeamFormed says that a team of experts begins its work.
 type TeamFormed struct {
 	Team    string   `json:"team"`

@@ -29,6 +29,7 @@ type Visitor interface {
 	AnnotationAdded(AnnotationAdded) error
 	BlockEnded(BlockEnded) error
 	ArgumentsDelta(ArgumentsDelta) error
+	ToolProgressed(ToolProgressed) error
 	TeamFormed(TeamFormed) error
 	PlanUpdated(PlanUpdated) error
 	TeamDissolved(TeamDissolved) error
@@ -59,6 +60,7 @@ func (ImageDelta) Kind() string      { return "image_delta" }
 func (AnnotationAdded) Kind() string { return "annotation_added" }
 func (BlockEnded) Kind() string      { return "block_ended" }
 func (ArgumentsDelta) Kind() string  { return "arguments_delta" }
+func (ToolProgressed) Kind() string  { return "tool_progressed" }
 func (TeamFormed) Kind() string      { return "team_formed" }
 func (PlanUpdated) Kind() string     { return "plan_updated" }
 func (TeamDissolved) Kind() string   { return "team_dissolved" }
@@ -88,6 +90,7 @@ func (e ImageDelta) visit(v Visitor) error      { return v.ImageDelta(e) }
 func (e AnnotationAdded) visit(v Visitor) error { return v.AnnotationAdded(e) }
 func (e BlockEnded) visit(v Visitor) error      { return v.BlockEnded(e) }
 func (e ArgumentsDelta) visit(v Visitor) error  { return v.ArgumentsDelta(e) }
+func (e ToolProgressed) visit(v Visitor) error  { return v.ToolProgressed(e) }
 func (e TeamFormed) visit(v Visitor) error      { return v.TeamFormed(e) }
 func (e PlanUpdated) visit(v Visitor) error     { return v.PlanUpdated(e) }
 func (e TeamDissolved) visit(v Visitor) error   { return v.TeamDissolved(e) }
@@ -120,6 +123,7 @@ func (ImageDelta) Promised() bool      { return false }
 func (AnnotationAdded) Promised() bool { return false }
 func (BlockEnded) Promised() bool      { return false }
 func (ArgumentsDelta) Promised() bool  { return false }
+func (ToolProgressed) Promised() bool  { return false }
 func (TeamFormed) Promised() bool      { return false }
 func (PlanUpdated) Promised() bool     { return false }
 func (TeamDissolved) Promised() bool   { return false }
@@ -151,6 +155,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"annotation_added": decode[AnnotationAdded],
 	"block_ended":      decode[BlockEnded],
 	"arguments_delta":  decode[ArgumentsDelta],
+	"tool_progressed":  decode[ToolProgressed],
 	"team_formed":      decode[TeamFormed],
 	"plan_updated":     decode[PlanUpdated],
 	"team_dissolved":   decode[TeamDissolved],
@@ -183,6 +188,7 @@ func Kinds() []string {
 		AnnotationAdded{}.Kind(),
 		BlockEnded{}.Kind(),
 		ArgumentsDelta{}.Kind(),
+		ToolProgressed{}.Kind(),
 		TeamFormed{}.Kind(),
 		PlanUpdated{}.Kind(),
 		TeamDissolved{}.Kind(),

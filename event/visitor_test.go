@@ -122,6 +122,7 @@ func (r *recorder) AnnotationAdded(e event.AnnotationAdded) error {
 }
 func (r *recorder) BlockEnded(e event.BlockEnded) error         { return r.note("BlockEnded", e) }
 func (r *recorder) ArgumentsDelta(e event.ArgumentsDelta) error { return r.note("ArgumentsDelta", e) }
+func (r *recorder) ToolProgressed(e event.ToolProgressed) error { return r.note("ToolProgressed", e) }
 func (r *recorder) TeamFormed(e event.TeamFormed) error         { return r.note("TeamFormed", e) }
 func (r *recorder) PlanUpdated(e event.PlanUpdated) error       { return r.note("PlanUpdated", e) }
 func (r *recorder) TeamDissolved(e event.TeamDissolved) error   { return r.note("TeamDissolved", e) }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/turn"
 )
 
@@ -191,15 +190,6 @@ func (s *Scope) Promise(ctx context.Context, events ...event.Event) error {
 // Records reports that what models are shown is put on record.
 func (s *Scope) Records() bool { return s.engine.x.Recorder != nil && s.engine.x.Requests }
 
-// Show writes an event together with the pieces of a request that it speaks of.
-func (s *Scope) Show(ctx context.Context, e event.ContextPrepared, pieces []piece.Piece) error {
-	b := Batch{Events: []event.Envelope{s.engine.envelope(s.task.Node, s.step, e)}}
-	if len(pieces) > 0 && s.engine.storing() {
-		b.Save = []Save{Shown{Thread: s.engine.x.Thread, Pieces: pieces}}
-	}
-	return s.engine.x.record(ctx, b)
-}
-
 // Custom writes an event of the node's own making.
 func (s *Scope) Custom(ctx context.Context, v any) error {
 	data, err := json.Marshal(v)
@@ -217,6 +207,9 @@ func (s *Scope) record(ctx context.Context, events []event.Event, promise bool) 
 	for i, ev := range events {
 		b.Events[i] = s.engine.envelope(s.task.Node, s.step, ev)
 		s.engine.meter.add(ev)
+		if turn, ok := ev.(event.TurnStarted); ok {
+			s.engine.x.tell(turn.Turn)
+		}
 	}
 	return s.engine.x.record(ctx, b)
 }

@@ -16,6 +16,7 @@ type session struct {
 	mu    sync.Mutex
 	begun map[string]int        // how often each graph below the root was entered, by namespace
 	spent map[string]item.Usage // what sub-agents have cost so far, by task
+	said  map[string]bool       // messages that readers were told of, by id
 
 	locals locals
 	folder folder

@@ -192,7 +192,13 @@ func (e *engine) closing(t *taskRun, err error) ([]event.Envelope, error) {
 			ended.Error = ErrorOf(err)
 		}
 	}
-	return []event.Envelope{e.envelope(t.task.Node, step, ended)}, nil
+	var out []event.Envelope
+	if t.finished {
+		for _, ev := range e.saying(t) {
+			out = append(out, e.envelope(t.task.Node, step, ev))
+		}
+	}
+	return append(out, e.envelope(t.task.Node, step, ended)), nil
 }
 
 // asked returns the questions in a node's error, and the events for those that it asked itself.

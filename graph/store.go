@@ -254,7 +254,7 @@ type StoreItem struct {
 // cause effects ask it before they act.
 type Recall interface {
 	// ToolResult returns the recorded result of a tool call. started without ended means that the process died
-	// while the tool may have been running: its outcome is unknown.
+	// while the tool may have been running: its outcome is unknown, and res.Blocks is what it had shown.
 	ToolResult(callID string) (res item.ToolResult, started, ended bool)
 	// ToolUpdate is what a call that ended wrote into the state beside its result, an object of fields; nil for nothing.
 	ToolUpdate(callID string) json.RawMessage

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/tributary-ai/tributary/item"
 )
 
 // Scope is what a call can reach of the run that makes it. An agent gives one to every call; a call that is made by hand,
@@ -18,8 +20,16 @@ type Scope interface {
 	// its beginning, with the same id. The n-th Ask then gets the n-th answer. So a tool asks before it does anything.
 	Ask(Question) (json.RawMessage, error)
 
-	// Progress tells the readers of the run how the call is coming on.
+	// Progress tells the readers of the run how the call is coming on; each takes the place of the one before.
 	Progress(Progress)
+	// Show streams a part of what people see of the result, before there is one: the next lines of a build log, a picture that
+	// gets sharper. A text is added to what the block has; an image takes the place of its coarser version; another block is whole.
+	// Blocks are numbered from 0 and begun in that order.
+	//
+	// What was shown stays: it is how what people see of the result begins. What [Tool.Call] returns is what the model reads;
+	// people see of it what is not plain text, what can be cited, and what failed. If the call never returns, because
+	// somebody stopped the run, what was shown is what there is.
+	Show(block int, part item.Block)
 	// Emit writes an event of the tool's own into the run, under a name that front ends know.
 	Emit(ctx context.Context, name string, data any) error
 
@@ -68,9 +78,6 @@ type Progress struct {
 	// Done and Total say how far it is, in whatever the tool counts; Total is zero where nobody knows.
 	Done  float64 `json:"done,omitempty"`
 	Total float64 `json:"total,omitempty"`
-	// Text is what the call has to show since it last told something: the next lines of a build log. Readers append it.
-	// It is shown until the result is there and takes its place.
-	Text string `json:"text,omitempty"`
 	// Data is anything else, for a front end that knows the tool.
 	Data json.RawMessage `json:"data,omitempty"`
 }
@@ -93,6 +100,7 @@ var (
 
 func (detached) Ask(Question) (json.RawMessage, error)   { return nil, errNobody }
 func (detached) Progress(Progress)                       {}
+func (detached) Show(int, item.Block)                    {}
 func (detached) Emit(context.Context, string, any) error { return nil }
 func (detached) Update(string, any) error                { return nil }
 func (detached) Store() Store                            { return nil }

@@ -44,6 +44,8 @@ export interface Item {
   name?: string;
   arguments?: string;
   is_error?: boolean;
+  /** How a tool call is coming on, until it has ended. */
+  progress?: { message?: string; done?: number; total?: number; data?: unknown };
   role?: string;
   /** Blocks, or the items of the sub-agent that a tool_result contains. */
   block_list?: (Block | Item)[];
@@ -155,14 +157,19 @@ export class Tasks {
         return value !== undefined;
       case "output_item.done":
         if (!value) return false;
-        if (item) mergeItem(item, value);
-        else items.set(at, newItem(value));
+        if (item) {
+          mergeItem(item, value);
+          delete item.fields["progress"]; // it has ended
+        } else items.set(at, newItem(value));
         return true;
       case "output_item.reset":
         return items.delete(at);
     }
     if (!item) return false;
     switch (name) {
+      case "tool_progress":
+        merge(item.fields, frame, "progress");
+        return true;
       case "tool_call_arguments.delta":
         item.fields["arguments"] = text(item.fields["arguments"]) + delta;
         return true;

@@ -148,6 +148,12 @@ var generators = map[string]func(*rapid.T) event.Event{
 	"arguments_delta": func(t *rapid.T) event.Event {
 		return event.ArgumentsDelta{Item: id(t, "item"), Text: text(t, "text")}
 	},
+	"tool_progressed": func(t *rapid.T) event.Event {
+		return event.ToolProgressed{
+			Item: id(t, "item"), CallID: id(t, "call"), Name: text(t, "name"), Message: text(t, "message"),
+			Done: float64(count(t, "done")), Total: float64(count(t, "total")),
+		}
+	},
 	"team_formed": func(t *rapid.T) event.Event {
 		return event.TeamFormed{Team: id(t, "team"), Title: text(t, "title"), Lead: text(t, "lead"), Members: list(t, "members", member)}
 	},

@@ -75,6 +75,7 @@ var samples = []event.Envelope{
 		}},
 	}},
 	{Node: "agent", Step: 1, Event: event.ArgumentsDelta{Item: "item_c1", Text: `{"query": "tall`}},
+	{Node: "tools", Step: 2, Event: event.ToolProgressed{Item: "item_d1", CallID: "call_e5", Name: "search", Message: "reading page 3", Done: 3, Total: 10}},
 	{Node: "team", Step: 1, Event: event.TeamFormed{
 		Team: "team_1", Title: "Trees of the world", Lead: "lead",
 		Members: []event.Member{{ID: "m1", Name: "Ada", Role: "researcher"}, {ID: "m2", Name: "Lin", Role: "writer"}},

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log"
 	"os"
@@ -48,11 +47,8 @@ func ask(ctx context.Context, rt *tributary.Runtime, question string) error {
 			if env.Node == agent.NodeModel { // a tool's result is text too
 				fmt.Print(e.Text)
 			}
-		case event.Custom:
-			var p tool.Progress
-			if e.Name == "tool_progress" && json.Unmarshal(e.Data, &p) == nil {
-				fmt.Printf("· %s, %v of %v\n", p.Message, p.Done, p.Total)
-			}
+		case event.ToolProgressed:
+			fmt.Printf("· %s, %v of %v\n", e.Message, e.Done, e.Total)
 		case event.ItemEnded:
 			if r, ok := e.Item.(item.ToolResult); ok && r.Error {
 				fmt.Println("· failed:", item.JoinText(r.Content))

@@ -57,7 +57,7 @@ func TestARunThatIsCancelledDoesNotWaitForItsTool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, ok := env.Event.(event.Custom); ok && e.Name == "tool_progress" {
+		if _, ok := env.Event.(event.ToolProgressed); ok {
 			if _, err := rt.Cancel(t.Context(), "", run.ID); err != nil {
 				t.Fatal(err)
 			}

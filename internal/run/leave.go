@@ -14,8 +14,8 @@ import (
 	"github.com/tributary-ai/tributary/internal/transcript"
 )
 
-// leave sees to it that what people were shown stays, however the run ended: turns that are still open end incomplete, with what
-// they had said, and what no state holds of the conversation goes into that of its graph. The batch that it returns is
+// leave sees to it that what people were shown stays, however the run ended: turns that are still open, and tools that had shown
+// something of their results, end incomplete with what they had, and what no state holds of the conversation goes into that of its graph. The batch that it returns is
 // written with the end of the run.
 //
 // The text is read from the journal, since that is what people saw. This happens where no node can do it: nodes are stopped,
@@ -27,7 +27,8 @@ func (x *execution) leave(ctx context.Context, end End) (journal.Batch, error) {
 	}
 	var b journal.Batch
 	missing := x.missing(end)
-	if len(missing) == 0 && len(x.ledger.turns) == 0 {
+	cut := slices.DeleteFunc(slices.Clone(x.ledger.calls), func(c openCall) bool { return !c.shown })
+	if len(missing) == 0 && len(x.ledger.turns) == 0 && len(cut) == 0 {
 		return b, nil
 	}
 	fold, err := x.reread(ctx)
@@ -42,6 +43,14 @@ func (x *execution) leave(ctx context.Context, end End) (journal.Batch, error) {
 		for _, e := range closing {
 			t.env.Event = e
 			b.Events = append(b.Events, place(t.env))
+		}
+	}
+	for _, c := range cut {
+		closing, _ := fold.CutOffCall(c.env.Task, c.id)
+		for _, e := range closing {
+			c.env.Event = e
+			b.Events = append(b.Events, place(c.env))
+			missing[c.id] = c.said
 		}
 	}
 	left := map[string][]graph.Leaving{} // by namespace

@@ -23,6 +23,13 @@ type ledger struct {
 	cut         []openTurn // those that were cut off, and are in no state that we know of
 	unsaved     []said     // what was said since the last checkpoint of its graph
 	tasks       []openTask
+	calls       []openCall
+}
+
+// openCall is a tool's result that has not ended.
+type openCall struct {
+	said
+	shown bool // it has something to show
 }
 
 // said is a message of the conversation, an answer or a tool's result.
@@ -227,6 +234,7 @@ func (l *ledger) TaskEnded(event.TaskEnded) error {
 		}
 		return within
 	})
+	l.calls = slices.DeleteFunc(l.calls, func(c openCall) bool { return l.isWithin(c.env.Task, l.env.Task) }) // cut off with it
 	l.tasks = slices.DeleteFunc(l.tasks, func(t openTask) bool { return t.env.Task == l.env.Task })
 	return nil
 }
@@ -234,26 +242,47 @@ func (l *ledger) TaskEnded(event.TaskEnded) error {
 // ItemEnded notes results, whose node may not get to write them into the state.
 func (l *ledger) ItemEnded(e event.ItemEnded) error {
 	if r, ok := e.Item.(item.ToolResult); ok {
+		l.closeCall(r.ID)
 		l.unsaved = append(l.unsaved, said{r.ID, l.env})
 	}
 	return nil
 }
 
+func (l *ledger) ItemStarted(e event.ItemStarted) error {
+	if e.Type == item.TypeToolResult {
+		l.closeCall(e.Item) // of an attempt before
+		l.calls = append(l.calls, openCall{said: said{e.Item, l.env}})
+	}
+	return nil
+}
+
+func (l *ledger) BlockStarted(e event.BlockStarted) error {
+	for i := range l.calls {
+		if l.calls[i].id == e.Item && l.calls[i].env.Task == l.env.Task {
+			l.calls[i].shown = true
+		}
+	}
+	return nil
+}
+
+func (l *ledger) closeCall(id string) {
+	l.calls = slices.DeleteFunc(l.calls, func(c openCall) bool { return c.id == id && c.env.Task == l.env.Task })
+}
+
 // The rest neither opens nor closes anything that a run must not leave open.
 
-func (*ledger) ItemStarted(event.ItemStarted) error         { return nil }
 func (*ledger) NodeStarted(event.NodeStarted) error         { return nil }
 func (*ledger) NodeEnded(event.NodeEnded) error             { return nil }
 func (*ledger) InterruptRaised(event.InterruptRaised) error { return nil }
 func (*ledger) Custom(event.Custom) error                   { return nil }
 func (*ledger) ContextPrepared(event.ContextPrepared) error { return nil }
 func (*ledger) Warned(event.Warned) error                   { return nil }
-func (*ledger) BlockStarted(event.BlockStarted) error       { return nil }
 func (*ledger) TextDelta(event.TextDelta) error             { return nil }
 func (*ledger) ImageDelta(event.ImageDelta) error           { return nil }
 func (*ledger) AnnotationAdded(event.AnnotationAdded) error { return nil }
 func (*ledger) BlockEnded(event.BlockEnded) error           { return nil }
 func (*ledger) ArgumentsDelta(event.ArgumentsDelta) error   { return nil }
+func (*ledger) ToolProgressed(event.ToolProgressed) error   { return nil }
 func (*ledger) TeamFormed(event.TeamFormed) error           { return nil }
 func (*ledger) PlanUpdated(event.PlanUpdated) error         { return nil }
 func (*ledger) TeamDissolved(event.TeamDissolved) error     { return nil }

@@ -75,6 +75,9 @@ func recollect(journal []event.Envelope) *recollection {
 	for _, open := range fold.OpenTurns() { // they are voided when this attempt makes them anew
 		r.turns[open.Execution] = recalledTurn{voided: open.Turn}
 	}
+	for _, open := range fold.OpenCalls() {
+		r.results[open.CallID] = toolOutcome{result: item.ToolResult{Blocks: open.Shown}}
+	}
 	for _, task := range append([]string{""}, fold.TaskIDs()...) {
 		if t, ok := fold.Task(task); ok {
 			r.usage[task] = t.Usage

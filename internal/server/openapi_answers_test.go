@@ -118,6 +118,7 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	call("GET /tasks", "", "")
 	call("GET /tasks/{id}", "", "")
 	call("GET /tasks/{id}/model-view", "", "")
+	call("GET /tasks/{id}/references", "", "")
 	ids = strings.NewReplacer("{id}", manager, "{turn}", "last")
 	call("GET /tasks/{id}/requests/{turn}", "", "")
 	ids = first

@@ -20,7 +20,6 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
-	"github.com/tributary-ai/tributary/internal/piece"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
@@ -376,9 +375,8 @@ func manager() *graph.Graph {
 		if err != nil {
 			return graph.Command{}, err
 		}
-		body := piece.Split([]byte(`{"model":"m"}`))
-		shown := event.ContextPrepared{Turn: w.ID(), Request: body[0].Hash.String(), Bytes: 13, Messages: 1, Tools: []string{"helper"}}
-		if err := s.Show(ctx, shown, body); err != nil {
+		shown := event.ContextPrepared{Turn: w.ID(), Bytes: 13, Messages: 1, Tools: []string{"helper"}}
+		if err := s.Show(ctx, shown, []byte(`{"model":"m"}`)); err != nil {
 			return graph.Command{}, err
 		}
 		calls := []string{"call_a", "call_b"}

@@ -67,6 +67,9 @@ var interruptible = map[string]func(w *World){
 			slowly().Parallel(item.ToolCall{Name: "search", Arguments: `{"query":"elks"}`}, item.ToolCall{Name: "wait", Arguments: `{}`}),
 			slowly().Words("Elks swim well."))})
 	},
+	"a tool that shows its work": func(w *World) {
+		w.agent(agent.Options{Tools: tools(painting(2 * time.Millisecond)), Model: slow(slowly().Call("", "paint", `{}`), slowly().Words("Here is the sea."))})
+	},
 	"sub-agent": func(w *World) {
 		helper := agent.Sub{Name: "helper", Description: "Helps.", Options: agent.Options{
 			Tools: tools(library()), Model: slow(slowly().Call("", "search", `{"query":"x"}`), slowly().Words("It is otters [^1]."))}}

@@ -2,7 +2,7 @@ package story
 
 // All is every story there is, the simplest first.
 var All = []Story{
-	hello, conversation, toolCall, parallelTools, reasoning, images, webCitations,
+	hello, conversation, toolCall, toolStreams, parallelTools, reasoning, images, webCitations,
 	interruptAndResume, parallelInterrupts, breakpoint,
 	errorMidStream, retryWithReset, warning, panicking, failingTools, timeout,
 	cancel, crash, crashInSubAgent, drainInSubAgent, cancelAfterCrash, powerLoss, unknownOutcome, drain, queued,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
@@ -53,6 +54,36 @@ func tools(all ...tool.Tool) *tool.Set {
 		panic(err) // a mistake in a story
 	}
 	return set
+}
+
+// painting shows its result while it makes it, with a pause after each part.
+func painting(pause time.Duration) tool.Tool {
+	return tool.Repeatable(tool.FuncOfCall("paint", "Paints a picture.", func(ctx context.Context, c tool.Call, _ struct{}) (item.ToolResult, error) {
+		c.Scope.Progress(tool.Progress{Message: "mixing colours", Done: 1, Total: 3})
+		for _, line := range []string{"sky\n", "sea\n"} {
+			c.Scope.Show(0, item.Block{Type: item.TextBlock, Text: line})
+			time.Sleep(pause)
+		}
+		c.Scope.Progress(tool.Progress{Message: "painting", Done: 2, Total: 3})
+		for _, sharp := range []string{"coarse", "fine"} {
+			c.Scope.Show(1, item.Block{Type: item.ImageBlock, URL: "data:image/png;base64," + sharp, MIME: "image/png"})
+			time.Sleep(pause)
+		}
+		return item.ToolResult{Content: item.Text("A picture of the sea was painted.")}, ctx.Err()
+	}))
+}
+
+var toolStreams = Story{
+	Name: "tool-streams",
+	Tells: `A tool shows its result while it makes it: a log that grows, a picture that gets sharper.
+
+What was shown is what people see of the result, and is not told again when the result is there; the model reads what the
+tool returned. How far the tool has come is a member of the item until it has ended.
+`,
+	Happens: func(w *World) {
+		w.agent(agent.Options{Tools: tools(painting(0)), Model: scripted.Sequence(scripted.Call("call_1", "paint", `{}`), scripted.Words("Here is the sea."))})
+		w.ask("Paint the sea.", run.Success)
+	},
 }
 
 var toolCall = Story{

@@ -232,7 +232,7 @@ func (f *Fold) end(t *task, status event.Status) {
 	}
 	for _, e := range t.entries {
 		if !e.void && e.head.Status == item.InProgress {
-			e.head.Status = item.Incomplete
+			e.head.Status, e.head.Progress = item.Incomplete, nil
 		}
 	}
 	for _, tu := range t.turns {

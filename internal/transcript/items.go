@@ -99,7 +99,7 @@ func (v *visitor) ItemEnded(e event.ItemEnded) error {
 	for i, b := range blocks {
 		en.blocks[i] = &block{value: b}
 	}
-	en.head.Value = e.Item
+	en.head.Value, en.head.Progress = e.Item, nil
 	if en.head.Status = e.Status; e.Status == "" || e.Status == item.InProgress {
 		en.head.Status = item.Completed
 	}
@@ -208,5 +208,19 @@ func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 		return nil
 	}
 	en.args.WriteString(e.Text)
+	return nil
+}
+
+func (v *visitor) ToolProgressed(e event.ToolProgressed) error {
+	f := v.fold()
+	en := f.entry(e.Item)
+	if en == nil {
+		return nil
+	}
+	if en.head.Type != item.TypeToolResult || en.head.Status != item.InProgress {
+		f.broke(Order, "item %q is no tool result that is open", e.Item)
+		return nil
+	}
+	en.head.Progress = &e
 	return nil
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
@@ -32,6 +33,8 @@ type OpenCall struct {
 	Name   string
 	// Child says that the call is a sub-agent's, which goes on as a task of its own.
 	Child bool
+	// Shown is what the tool had shown of its result.
+	Shown []item.Block
 }
 
 // OpenCalls lists the calls that have an intention (a tool_result that started) and no outcome, in the order in
@@ -41,7 +44,7 @@ func (f *Fold) OpenCalls() []OpenCall {
 	for _, t := range f.order {
 		for _, e := range t.entries {
 			if e.head.Type == item.TypeToolResult && !e.void && e.head.Status == item.InProgress {
-				open = append(open, OpenCall{t.head.ID, e.head.ID, e.head.CallID, e.head.Name, f.contained(e) != nil})
+				open = append(open, OpenCall{t.head.ID, e.head.ID, e.head.CallID, e.head.Name, f.contained(e) != nil, e.shown()})
 			}
 		}
 	}
@@ -65,6 +68,20 @@ func (f *Fold) Result(callID string) (item.ToolResult, bool) {
 	return r, ok
 }
 
+// Results yields the results of all tool calls that have one, of sub-agents too, in the order in which the calls began within
+// each task.
+func (f *Fold) Results() iter.Seq[item.ToolResult] {
+	return func(yield func(item.ToolResult) bool) {
+		for _, t := range f.order {
+			for _, e := range t.entries {
+				if r, ok := e.head.Value.(item.ToolResult); ok && !e.void && !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Messages returns what a task added to the conversation: one assistant's message for each turn that ended, and one
 // tool message for each finished tool result.
 func (f *Fold) Messages(task string) []item.Message { return f.messages(task, false) }
@@ -81,15 +98,19 @@ func (f *Fold) messages(task string, all bool) []item.Message {
 	at := map[*turn]int{}
 	said := map[*turn]bool{} // turns whose order the message item tells
 	for _, e := range t.entries {
-		if e.void || e.turn == nil && e.head.Value == nil || e.turn != nil && e.turn.state != turnEnded && !all {
+		whole := e.head.Value
+		if whole == nil && e.turn == nil && all && len(e.shown()) > 0 { // a call that was stopped
+			whole, _ = e.soFar()
+		}
+		if e.void || e.turn == nil && whole == nil || e.turn != nil && e.turn.state != turnEnded && !all {
 			continue
 		}
-		if r, ok := e.head.Value.(item.ToolResult); ok {
+		if r, ok := whole.(item.ToolResult); ok {
 			out = append(out, item.Message{ID: r.ID, Role: item.Tool, CallID: r.CallID, Name: r.Name, Failed: r.Error, Content: r.Content, Blocks: r.Blocks})
 			continue
 		}
 		if e.turn == nil {
-			if m, ok := e.head.Value.(item.Message); ok {
+			if m, ok := whole.(item.Message); ok {
 				out = append(out, m)
 			}
 			continue
@@ -100,7 +121,6 @@ func (f *Fold) messages(task string, all bool) []item.Message {
 			at[e.turn] = i
 			out = append(out, e.turn.message())
 		}
-		whole := e.head.Value
 		if whole == nil {
 			whole, _ = e.soFar()
 		}

@@ -41,7 +41,7 @@ func TestWhatRecoveryNeedsToKnow(t *testing.T) {
 		t.Errorf("open turns %+v, want %+v", got, want)
 	}
 	want := []transcript.OpenCall{{Item: "r2", CallID: "c2", Name: "mail"}, {Item: "r3", CallID: "c3", Name: "ask_for_help", Child: true}}
-	if got := f.OpenCalls(); !slices.Equal(got, want) {
+	if got := f.OpenCalls(); !reflect.DeepEqual(got, want) {
 		t.Errorf("open calls %+v, want %+v", got, want)
 	}
 	if got := f.OpenTasks(); !slices.Equal(got, []string{"c3"}) {

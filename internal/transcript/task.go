@@ -53,6 +53,8 @@ type Item struct {
 	Name      string    // the tool's
 	Arguments string    // of a tool call
 	Failed    bool      // of a tool result
+	// Progress is how a tool call is coming on, until it has ended; nil if it has not told.
+	Progress *event.ToolProgressed
 
 	// Blocks are a reasoning's summaries, a message's content, what people see of a tool result.
 	Blocks []Block

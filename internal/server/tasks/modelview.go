@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/edge"
+	"github.com/tributary-ai/tributary/internal/wire/task"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -140,8 +140,8 @@ func modelParts(blocks []item.Block) []modelPart {
 		p := modelPart{Type: string(b.Type), Name: b.Name, MIME: b.MIME, Foreign: b.Foreign, Ref: b.Ref}
 		switch b.Type {
 		case item.TextBlock:
-			p.Text = &blocks[i].Text
-			if b.Ref != 0 && isReferenceTag(b) {
+			p.Text, p.URL = &blocks[i].Text, b.URL
+			if task.IsReferenceTag(b) {
 				p.Tags = []string{"added_by_reference_manager"}
 			}
 		case item.ImageBlock:
@@ -152,9 +152,4 @@ func modelParts(blocks []item.Block) []modelPart {
 		parts[i] = p
 	}
 	return parts
-}
-
-// isReferenceTag tells the wrapping of a referencable item from what is wrapped.
-func isReferenceTag(b item.Block) bool {
-	return strings.HasPrefix(b.Text, "<referencable-item>") || b.Text == "</referencable-item>"
 }

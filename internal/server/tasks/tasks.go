@@ -94,7 +94,9 @@ func (s *Service) Mount(t *edge.Routes) {
 		},
 		Fails: []int{404},
 	})
-	t.Handle("GET /tasks/{id}", s.get, edge.Doc{Summary: "Get a task", Query: root, Answer: Task{}})
+	t.Handle("GET /tasks/{id}", s.get, edge.Doc{
+		Summary: "Get a task", Query: append(root, jsonvalue.Member{"include", edge.Text("\"content\": what the model reads of tool results and messages, beside what people see")}), Answer: Task{},
+	})
 	t.Handle("DELETE /tasks/{id}", s.remove, edge.Doc{
 		Summary: "Delete a task that has ended, the newest of its thread", Status: []int{204}, Fails: []int{409},
 	})
@@ -108,6 +110,9 @@ func (s *Service) Mount(t *edge.Routes) {
 	})
 	t.Handle("GET /tasks/{id}/model-view", s.showModelView, edge.Doc{
 		Summary: "Get the conversation as the model sees it", Query: root, Answer: modelView{}, Fails: []int{410},
+	})
+	t.Handle("GET /tasks/{id}/references", s.showReferences, edge.Doc{
+		Summary: "Get what the task's answers cite, also where an earlier task of the thread found it", Query: root, Answer: referenceList{}, Fails: []int{410},
 	})
 	t.Handle("GET /tasks/{id}/requests/{turn}", s.showRequest, edge.Doc{
 		Summary: "Get what the model of a turn was shown, to the byte; \"last\" is the last turn", Query: root, Answer: shownRequest{}, Fails: []int{404, 410},
@@ -154,6 +159,8 @@ const (
 type target struct {
 	run   run.Run
 	child string // a sub-agent of the run; empty for its root task
+	// content says that what the model reads is wanted too.
+	content bool
 }
 
 // place is the stream of a task. Readers wait in it for hours, and hold no more than this.
@@ -210,6 +217,13 @@ func (s *Service) get(w http.ResponseWriter, r *http.Request, who run.Identity) 
 	if err != nil {
 		return err
 	}
+	switch include := r.URL.Query().Get("include"); include {
+	case "":
+	case "content":
+		ref.content = true
+	default:
+		return edge.RefuseField(http.StatusUnprocessableEntity, "include", fmt.Sprintf("include: %q cannot be had; \"content\" can", include))
+	}
 	return s.answerWith(w, r, http.StatusOK, ref)
 }
 
@@ -229,17 +243,14 @@ func (s *Service) answerWith(w http.ResponseWriter, r *http.Request, status int,
 
 // objectOf folds the journal as it is now. It is what a reader of the stream has who has read as far.
 func (s *Service) objectOf(ctx context.Context, ref target) ([]byte, error) {
-	fold := &transcript.Fold{}
-	for env, err := range s.opt.Journal.Read(ctx, ref.run.ID, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if err := fold.Apply(&env); err != nil {
-			s.opt.Terms.Log.Error("a journal breaks a law", "run", ref.run.ID, "seq", env.Seq, "err", err)
-		}
+	fold, err := s.fold(ctx, ref.run.ID)
+	if err != nil {
+		return nil, err
 	}
 	picture, ok := fold.Task(ref.child)
 	switch {
+	case ok && ref.content:
+		return task.WithContent(ref.run.ID, picture), nil
 	case ok:
 		return task.Object(ref.run.ID, picture), nil
 	case ref.child != "":
@@ -247,6 +258,20 @@ func (s *Service) objectOf(ctx context.Context, ref target) ([]byte, error) {
 	}
 	// It waits, or its first event is not on disk yet. The stream begins with task.created, which has the time of that.
 	return fmt.Appendf(nil, `{"task_id":%q,"status":%q,"output":[]}`, ref.run.ID, statusWord(ref.run.Status)), nil
+}
+
+// fold folds the journal of a run as it is now.
+func (s *Service) fold(ctx context.Context, run string) (*transcript.Fold, error) {
+	fold := &transcript.Fold{}
+	for env, err := range s.opt.Journal.Read(ctx, run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if err := fold.Apply(&env); err != nil {
+			s.opt.Terms.Log.Error("a journal breaks a law", "run", run, "seq", env.Seq, "err", err)
+		}
+	}
+	return fold, nil
 }
 
 // events streams a task from its beginning, or from after the frame that the client names.

@@ -125,6 +125,9 @@ func (g *generator) result(task string, call item.ToolCall, depth int) script {
 	}
 	r := item.ToolResult{ID: g.id("fco"), CallID: call.CallID, Name: call.Name}
 	s := script{{task, event.ItemStarted{Item: r.ID, Type: item.TypeToolResult, CallID: r.CallID, Name: r.Name}}}
+	for n := range g.upTo(2) {
+		s = append(s, step{task, event.ToolProgressed{Item: r.ID, CallID: r.CallID, Name: r.Name, Message: g.words(), Done: float64(n), Total: 2}})
+	}
 	switch g.rand.IntN(4) {
 	case 0:
 		r.Error, r.Content = true, item.Text("no such thing: "+g.words())

@@ -182,11 +182,12 @@ func (v *visitor) Custom(e event.Custom) error {
 	return nil
 }
 
-// Warned, teams and plans have no words here. They are custom events, whose type is the kind of event.
-func (v *visitor) Warned(e event.Warned) error               { return v.p().tellFact(e) }
-func (v *visitor) TeamFormed(e event.TeamFormed) error       { return v.p().tellFact(e) }
-func (v *visitor) PlanUpdated(e event.PlanUpdated) error     { return v.p().tellFact(e) }
-func (v *visitor) TeamDissolved(e event.TeamDissolved) error { return v.p().tellFact(e) }
+// Warnings, the progress of tools, teams and plans have no words here. They are custom events, whose type is the kind of event.
+func (v *visitor) Warned(e event.Warned) error                 { return v.p().tellFact(e) }
+func (v *visitor) ToolProgressed(e event.ToolProgressed) error { return v.p().tellFact(e) }
+func (v *visitor) TeamFormed(e event.TeamFormed) error         { return v.p().tellFact(e) }
+func (v *visitor) PlanUpdated(e event.PlanUpdated) error       { return v.p().tellFact(e) }
+func (v *visitor) TeamDissolved(e event.TeamDissolved) error   { return v.p().tellFact(e) }
 
 // tellFact tells what the dialect has no words for: {"type": its kind, …}.
 func (p *Projector) tellFact(e event.Event) error {

@@ -1,6 +1,8 @@
 package task
 
 import (
+	"strings"
+
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/item"
@@ -8,18 +10,29 @@ import (
 
 // Object is the folded object of a task, as GET /tasks/{id} answers it. The run's id is the root task's.
 func Object(run string, t transcript.Task) []byte {
-	return appendTask(nil, run, &t)
+	return object{run: run}.appendTask(nil, &t)
 }
 
-func appendTask(dst []byte, run string, t *transcript.Task) []byte {
+// WithContent is Object with what the model reads of tool results and messages beside what people see.
+func WithContent(run string, t transcript.Task) []byte {
+	return object{run: run, content: true}.appendTask(nil, &t)
+}
+
+// object is the object of a task while it is written.
+type object struct {
+	run     string
+	content bool
+}
+
+func (o object) appendTask(dst []byte, t *transcript.Task) []byte {
 	dst = append(dst, `{"task_id":`...)
 	if t.ID == "" {
-		dst = event.AppendString(dst, run)
+		dst = event.AppendString(dst, o.run)
 	} else {
 		dst = event.AppendString(dst, t.ID)
 		parent := t.Parent
 		if parent == "" {
-			parent = run
+			parent = o.run
 		}
 		dst = appendField(dst, "parent_task_id", parent)
 	}
@@ -32,11 +45,11 @@ func appendTask(dst []byte, run string, t *transcript.Task) []byte {
 	dst = appendOptional(dst, "cause", t.Cause)
 	dst = appendTime(dst, "created_at", t.StartedAt)
 	dst = appendKey(dst, "output")
-	dst = appendItems(dst, run, t.Items, "")
+	dst = o.appendItems(dst, t.Items, "")
 	if t.Status != "" {
 		dst = appendEnd(dst, t)
 	}
-	dst = appendTasks(dst, run, t.Tasks)
+	dst = o.appendTasks(dst, t.Tasks)
 	if len(t.Interrupts) > 0 {
 		dst = append(dst, `,"interrupts":[`...)
 		for i := range t.Interrupts {
@@ -85,7 +98,7 @@ func appendChild(dst []byte, t *transcript.Task) []byte {
 }
 
 // appendTasks writes the children that no tool result contains.
-func appendTasks(dst []byte, run string, tasks []transcript.Task) []byte {
+func (o object) appendTasks(dst []byte, tasks []transcript.Task) []byte {
 	if len(tasks) == 0 {
 		return dst
 	}
@@ -94,7 +107,7 @@ func appendTasks(dst []byte, run string, tasks []transcript.Task) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendTask(dst, run, &tasks[i])
+		dst = o.appendTask(dst, &tasks[i])
 	}
 	return append(dst, ']')
 }
@@ -112,7 +125,7 @@ func appendEnd(dst []byte, t *transcript.Task) []byte {
 }
 
 // appendItems writes a task's output; inside a container each item also says whose it is.
-func appendItems(dst []byte, run string, items []transcript.Item, task string) []byte {
+func (o object) appendItems(dst []byte, items []transcript.Item, task string) []byte {
 	dst = append(dst, '[')
 	for i := range items {
 		if i > 0 {
@@ -122,15 +135,57 @@ func appendItems(dst []byte, run string, items []transcript.Item, task string) [
 		dst = appendItem(dst, it)
 		if it.Task != "" {
 			dst = appendKey(dst, listOf(item.TypeToolResult))
-			dst = appendItems(dst, run, it.Items, it.Task)
-			dst = appendTasks(dst, run, it.Tasks)
+			dst = o.appendItems(dst, it.Items, it.Task)
+			dst = o.appendTasks(dst, it.Tasks)
 			switch it.Child.Status {
 			case event.Failed, event.Cancelled, event.TimedOut:
 				dst = appendChild(dst, it.Child)
 			case "", event.Success, event.Interrupted:
 			}
 		}
+		if o.content {
+			dst = appendContent(dst, it.Value)
+		}
 		dst = append(appendOptional(dst, "task_id", task), '}')
 	}
 	return append(dst, ']')
+}
+
+// appendContent writes what the model reads of an item that has ended. The tags around what can be cited are marked as such.
+func appendContent(dst []byte, it item.Item) []byte {
+	var blocks []item.Block
+	switch it := it.(type) {
+	case item.ToolResult:
+		blocks = it.Content
+	case item.Message:
+		blocks = it.Content
+	default:
+		return dst
+	}
+	dst = append(dst, `,"content":[`...)
+	for i, b := range blocks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		b.Annotations = nil // people's
+		if b.Type == item.ImageBlock {
+			dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
+			dst = append(event.AppendString(dst, b.URL), '}')
+			if b.Ref != 0 {
+				dst = appendInt(dst, "id", b.Ref)
+			}
+			dst = append(dst, '}')
+			continue
+		}
+		dst = appendBlock(dst, &b, false)
+		if IsReferenceTag(b) {
+			dst = append(dst[:len(dst)-1], `,"tags":["added_by_reference_manager"]}`...)
+		}
+	}
+	return append(dst, ']')
+}
+
+// IsReferenceTag tells the wrapping of what can be cited from what is wrapped.
+func IsReferenceTag(b item.Block) bool {
+	return b.Ref != 0 && b.Type == item.TextBlock && (strings.HasPrefix(b.Text, "<referencable-item>") || b.Text == "</referencable-item>")
 }

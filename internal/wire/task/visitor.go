@@ -233,7 +233,8 @@ func (v *visitor) ItemEnded(e event.ItemEnded) error {
 	it.Blocks = make([]transcript.Block, len(blocks))
 	for i := range blocks {
 		it.Blocks[i] = transcript.Block{Block: blocks[i]}
-		if i >= len(en.blocks) || en.blocks[i].open {
+		// A block that came whole is in the item, and once is enough.
+		if i < len(en.blocks) && en.blocks[i].open {
 			p.block(en, i, &blocks[i], false, "done")
 		}
 	}
@@ -317,6 +318,18 @@ func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 	}
 	p.beginIn("task.tool_call_arguments.delta", en)
 	p.buf = appendField(p.buf, "delta", e.Text)
+	p.end()
+	return nil
+}
+
+func (v *visitor) ToolProgressed(e event.ToolProgressed) error {
+	p := v.projector()
+	en := p.entry(e.Item)
+	if en == nil || en.typ != item.TypeToolResult || !en.open {
+		return nil
+	}
+	p.beginIn("task.tool_progress", en)
+	p.buf = appendProgress(p.buf, &e)
 	p.end()
 	return nil
 }

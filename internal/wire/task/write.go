@@ -114,6 +114,9 @@ func appendItem(dst []byte, it *transcript.Item) []byte {
 	case it.Type == item.TypeToolResult && it.Failed:
 		dst = append(dst, `,"is_error":true`...)
 	}
+	if it.Progress != nil {
+		dst = appendProgress(dst, it.Progress)
+	}
 	if it.Task != "" {
 		return dst
 	}
@@ -148,6 +151,18 @@ func appendHead(dst []byte, it *transcript.Item) []byte {
 		dst = appendField(dst, "role", string(it.Role))
 	}
 	return dst
+}
+
+// appendProgress writes how a tool call is coming on.
+func appendProgress(dst []byte, e *event.ToolProgressed) []byte {
+	return appendValue(dst, "progress", progressObject{e.Message, e.Done, e.Total, e.Data})
+}
+
+type progressObject struct {
+	Message string          `json:"message,omitempty"`
+	Done    float64         `json:"done,omitempty"`
+	Total   float64         `json:"total,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
 }
 
 // listOf names the list of blocks of an item.

@@ -125,6 +125,7 @@ func (f *Fold) inItem(name, id string, at int, frame map[string]any) error {
 			f.task(id).items[at] = newItem(value)
 		} else {
 			it.merge(value)
+			delete(it.fields, "progress") // it has ended
 		}
 		return nil
 	case "output_item.reset":
@@ -135,6 +136,9 @@ func (f *Fold) inItem(name, id string, at int, frame map[string]any) error {
 		return errNoPlace
 	}
 	switch name {
+	case "tool_progress":
+		it.fields["progress"] = frame["progress"]
+		return nil
 	case "tool_call_arguments.delta":
 		if it.arguments == nil {
 			it.arguments = grow(it.fields["arguments"])
