@@ -25,7 +25,8 @@ bench: ## measure everything and write docs/benchmarks.md, about 10 minutes; mak
 soak: ## faults that take minutes, need root, or both, four hours together; make soak SOAK=Mix FOR=10m, or SOAK=Seeds SEEDS=5
 	FAULTS_SOAK=1 go test ./internal/faults -run 'TestSoak$(SOAK)' -v -count 1 -timeout 8h -for $(FOR) -seeds $(SEEDS)
 
-nightly: ## what takes too long for every change: a stop and a restart at every event of the stories, half an hour of fuzzing, the soak
+nightly: ## what takes too long for every change: counted instructions, a stop and a restart at every event of the stories, half an hour of fuzzing, the soak
+	go test ./internal/bench/... -count 1
 	STAY_EVERY=1 go test ./internal/story -run Stay -count 1 -timeout 2h
 	FUZZ_SECONDS=1800 scripts/fuzz
 	$(MAKE) soak

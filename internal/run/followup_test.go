@@ -69,7 +69,7 @@ func (w *world) left(q run.FollowUpQuery) []run.FollowUp {
 // lives. Then the run has ended, and whoever waits for it was told: once or more, under one key.
 func TestFollowUpsAreCarriedOutWhateverWriteTheProcessDiesAt(t *testing.T) {
 	for _, happens := range []bool{false, true} {
-		for n := int64(1); ; n++ {
+		for n := int64(1); ; n += nextWrite() {
 			if followedOnce(t, n, happens) {
 				t.Logf("%d writes, killed at each (write happens: %v)", n, happens)
 				break

@@ -301,10 +301,19 @@ func TestLawsOverRandomRunsWithRandomCrashes(t *testing.T) {
 	})
 }
 
+// nextWrite is how far apart the writes are at which processes die. The race detector, under which everything takes five times as long,
+// sees some of them; all of them are tried without it.
+func nextWrite() int64 {
+	if testing.Short() {
+		return 5
+	}
+	return 1
+}
+
 func crash(t *testing.T, p program) {
 	t.Helper()
 	for _, happens := range []bool{false, true} {
-		for n := int64(1); ; n++ {
+		for n := int64(1); ; n += nextWrite() {
 			if survived := crashOnce(t, p, n, happens); survived {
 				t.Logf("a run of %d writes, killed at each (write happens: %v)", n, happens)
 				break

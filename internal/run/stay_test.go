@@ -140,7 +140,7 @@ func TestWhatWasShownStaysWithACrashAtEveryWriteAndThenACancel(t *testing.T) {
 	retry := deed{kind: "retry", text: "xy", n: 2}
 	p := program{{{say(2), tool}}, {{tool, retry}, {say(3)}}, {{say(3), say(1)}}}
 	for _, happens := range []bool{false, true} {
-		for n := int64(1); crashAndCancel(t, p, n, happens); n++ {
+		for n := int64(1); crashAndCancel(t, p, n, happens); n += nextWrite() {
 		}
 	}
 }

@@ -56,6 +56,9 @@ func count(t *testing.T, program, name string) int {
 
 // No part of an event's way costs over a fifth more instructions than it did when testdata/instructions.txt was written.
 func TestEventsCostNoMoreInstructionsThanTheyDid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counting takes half a minute; make nightly does it")
+	}
 	program := program(t)
 	was, err := readRecorded()
 	if err != nil {
@@ -104,6 +107,9 @@ func readRecorded() (instructions.Baseline, error) {
 
 // Counting counts goroutines that take turns, gives the same twice, and sees three tenths more.
 func TestCountsAreSteadyAndSeeASlowdown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counting takes some seconds; make nightly does it")
+	}
 	program := program(t)
 	first, again, more := count(t, program, "spin/10"), count(t, program, "spin/10"), count(t, program, "spin/13")
 	t.Logf("%d, again %d, three tenths more %d", first, again, more)
