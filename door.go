@@ -14,7 +14,11 @@ import (
 func init() {
 	door.Hang(func(runtime any) door.Parts {
 		r := runtime.(*Runtime)
-		return door.Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log}
+		p := door.Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log, Quota: r.quota()}
+		if r.opt.Files {
+			p.Folder = r.folder
+		}
+		return p
 	})
 }
 

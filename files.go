@@ -18,8 +18,12 @@ func (r *Runtime) fileTools() []tool.Tool {
 	if !r.opt.Files {
 		return nil
 	}
-	quota := workspace.Quota{Bytes: r.opt.ThreadBytes, Files: r.opt.ThreadFiles}
-	return files.Tools(files.Options{Room: quota.Room})
+	return files.Tools(files.Options{Room: r.quota().Room})
+}
+
+// quota is how full the folder of a thread may be.
+func (r *Runtime) quota() workspace.Quota {
+	return workspace.Quota{Bytes: r.opt.ThreadBytes, Files: r.opt.ThreadFiles}
 }
 
 // fileState is what the built-in agent's state has for files: those that were presented.

@@ -25,6 +25,7 @@ type world struct {
 	rt     *tributary.Runtime
 	h      *httpapi.Handler
 	server *httptest.Server
+	dir    string // of the runtime
 }
 
 func serve(t *testing.T, ro tributary.Options, opt httpapi.Options) *world {
@@ -38,7 +39,7 @@ func serve(t *testing.T, ro tributary.Options, opt httpapi.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t, rt, h, httptest.NewServer(h)}
+	w := &world{t, rt, h, httptest.NewServer(h), ro.Dir}
 	t.Cleanup(func() {
 		h.Closing()
 		w.server.Close()

@@ -11,11 +11,13 @@ package door
 import (
 	"context"
 	"log/slog"
+	"os"
 
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	"github.com/tributary-ai/tributary/internal/workspace"
 )
 
 // Parts are what a runtime is made of.
@@ -25,6 +27,9 @@ type Parts struct {
 	Store   *sqlite.DB
 	Graphs  Graphs
 	Log     *slog.Logger
+	// Folder opens the folder of a thread, which may be as full as Quota says; nil where agents have no files.
+	Folder func(who run.Identity, thread string) (*os.Root, error)
+	Quota  workspace.Quota
 }
 
 // Graphs finds a runtime's graphs by name.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/admission"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
+	"github.com/tributary-ai/tributary/internal/server/folders"
 	"github.com/tributary-ai/tributary/internal/server/guard"
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
@@ -23,6 +25,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/page"
 	"github.com/tributary-ai/tributary/internal/server/stream"
 	"github.com/tributary-ai/tributary/internal/server/tasks"
+	"github.com/tributary-ai/tributary/internal/workspace"
 )
 
 // Store is what the routes read and write directly; what concerns executing runs goes through the engine.
@@ -77,6 +80,9 @@ type Options struct {
 	LikeJS bool
 	// Probe finds out whether work can be taken on, by a small write. Default: the store's own Probe, if it has one.
 	Probe func(context.Context) error
+	// Folder opens the folder of a thread, which may be as full as Quota says; nil where there are none, and no routes for them.
+	Folder func(who run.Identity, thread string) (*os.Root, error)
+	Quota  workspace.Quota
 	// Page is the built page for people, as package ui has it; without it browsers are sent to the description of the API.
 	Page fs.FS
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
@@ -165,6 +171,9 @@ func (s *Server) mount() error {
 	s.terms = &stream.Terms{
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
 		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
+	}
+	if s.opt.Folder != nil {
+		folders.New(folders.Options{Threads: store, Open: s.opt.Folder, Quota: s.opt.Quota}).Mount(s.routes)
 	}
 	if !s.opt.NoTasks {
 		tasks.New(tasks.Options{
