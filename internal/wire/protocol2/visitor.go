@@ -255,21 +255,51 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	return nil
 }
 
+// Custom is what a node has to say. If it has no name but its data has one, that is the name, and the members of the data
+// stand beside the payload, as they do on LangGraph's platform: Python's clients look for them there.
 func (v *visitor) Custom(e event.Custom) error {
 	p := v.p()
+	name, members := e.Name, []byte(nil)
+	if name == "" {
+		name, members = named(e.Data)
+	}
 	channel := "custom"
-	if e.Name != "" {
-		channel = "custom:" + e.Name
+	if name != "" {
+		channel = "custom:" + name
 	}
 	if p.begin(channel, "custom", p.open(v.env.NS), "") {
 		b := append(p.buf, '{')
-		if e.Name != "" {
-			b = append(event.AppendString(append(b, `"name":`...), e.Name), ',')
+		if members == nil && name != "" {
+			b = append(event.AppendString(append(b, `"name":`...), name), ',')
 		}
+		b = append(b, members...)
 		p.buf = append(appendRaw(append(b, `"payload":`...), e.Data), '}')
 		p.end()
 	}
 	return nil
+}
+
+// named returns the name in an object, and its members with a comma after each; nothing where it has no name, or a payload
+// of its own.
+func named(data json.RawMessage) (name string, members []byte) {
+	line, ok := jsonline.Compact(data)
+	if !ok || len(line) == 0 || line[0] != '{' {
+		return "", nil
+	}
+	for key, value := range jsonline.Members(line) {
+		switch string(key) {
+		case "payload":
+			return "", nil
+		case "name":
+			name, _ = jsonline.Text(value)
+		}
+		members = append(append(append(append(members, '"'), key...), `":`...), value...)
+		members = append(members, ',')
+	}
+	if name == "" {
+		return "", nil
+	}
+	return name, members
 }
 
 // Warnings, the progress of tools, teams and plans have no words here. They are custom events, whose type is the kind of event.
