@@ -214,3 +214,55 @@ func TestParallelExecutionsOfANodeKeepApart(t *testing.T) {
 		t.Errorf("got %q, want %q", lives, want)
 	}
 }
+
+// blank is a thread without any value.
+type blank struct{}
+
+func (blank) State(_, id string) (protocol2.State, error) {
+	return protocol2.State{ID: id, Values: json.RawMessage(`{}`)}, nil
+}
+
+func (blank) Base(string, string) (string, error) { return "", nil }
+
+// An input that touches no field leaves nothing to tell.
+func TestNoEmptyValuesComeFirst(t *testing.T) {
+	events := script("",
+		event.RunStarted{Graph: "g", Attempt: 1},
+		event.CheckpointSaved{ID: "one", Source: event.FromInput},
+		event.CheckpointSaved{ID: "two", Source: event.FromLoop},
+		event.NodeStarted{Execution: "1"},
+	)
+	for _, e := range project(t, events, protocol2.Options{States: blank{}}) {
+		if e.Channel == "values" {
+			t.Errorf("got %s, want no values", e.Data)
+		}
+	}
+}
+
+// A custom event has the name that its data has, and its members beside the payload, as Python's clients look for them.
+func TestCustomEventsAreNamedByTheirData(t *testing.T) {
+	events := script("", event.RunStarted{Graph: "g", Attempt: 1},
+		event.Custom{Data: json.RawMessage(`{"name":"progress","step":1}`)},
+		event.Custom{Data: json.RawMessage(`{"name":"progress","payload":1}`)},
+		event.Custom{Name: "mine", Data: json.RawMessage(`{"name":"progress"}`)},
+		event.Custom{Data: json.RawMessage(`{"name":7}`)},
+		event.Custom{Data: json.RawMessage(`"name"`)},
+	)
+	var got []string
+	for _, e := range project(t, events, protocol2.Options{States: blank{}}) {
+		if e.Name == "custom" {
+			_, data, _ := strings.Cut(string(e.Data), `"data":`)
+			got = append(got, e.Channel+" "+strings.TrimSuffix(data, "}}"))
+		}
+	}
+	want := []string{
+		`custom:progress {"name":"progress","step":1,"payload":{"name":"progress","step":1}}`,
+		`custom {"payload":{"name":"progress","payload":1}}`,
+		`custom:mine {"name":"mine","payload":{"name":"progress"}}`,
+		`custom {"payload":{"name":7}}`,
+		`custom {"payload":"name"}`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
