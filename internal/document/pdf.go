@@ -31,7 +31,8 @@ func readPDF(data []byte, limits Limits) (Document, error) {
 	if len(data) > 9 { // the library knows versions to 1.7, and 2.0 is read in the same way
 		head = append([]byte("%PDF-1.7\n"), data[9:]...)
 	}
-	src := &budget{r: bytes.NewReader(head), reads: 500_000 + len(data)/64, left: 64*int64(len(data)) + 256<<20}
+	objects := bytes.Count(data, []byte(" obj"))
+	src := &budget{r: bytes.NewReader(head), reads: 10_000 + 200*objects + len(data)/16, left: 64*int64(len(data)) + 256<<20}
 	r, err := pdf.NewReader(src, int64(len(head)))
 	if err != nil {
 		return Document{}, refuse(Damaged, "it is damaged (%v); save it again with the program that made it", err)

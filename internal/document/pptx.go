@@ -55,6 +55,9 @@ func readPPTX(a *archive, limits Limits) (Document, error) {
 			}
 		}
 		text := s.body.String()
+		if first, rest, ok := strings.Cut(strings.TrimLeft(text, "\n"), "\n"); s.title == "" && ok && len(first) <= 100 && !strings.HasPrefix(first, "-") && !strings.HasPrefix(first, "|") {
+			s.title, text = first, rest // the first line stands for a title that nobody marked
+		}
 		if s.title != "" {
 			text = "## " + s.title + "\n\n" + text
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	batchText    = 16 << 20 // bytes of text that are gathered before they are written
+	batchText    = 48 << 20 // bytes of text that are gathered before they are written
 	mostSegments = 8        // above which neighbours are put together
 )
 
@@ -20,9 +20,18 @@ type batch struct {
 	passage  *sql.Stmt
 	segments []*segment // those that are there, with what the batch erases in them
 	touched  map[int64]bool
-	built    *builder
+	next     int64 // number of the next passage
 	text     int
-	erased   bool
+
+	built *builder       // filled by a goroutine of its own: counting words takes as long as writing passages
+	work  chan gathering // to it
+	done  chan struct{}  // closed when it has ended
+}
+
+// gathering is a passage on its way to the builder.
+type gathering struct {
+	file               int64
+	title, trail, text string
 }
 
 func (ix *Index) begin(ctx context.Context) (*batch, error) {
@@ -30,23 +39,38 @@ func (ix *Index) begin(ctx context.Context) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{ix: ix, tx: tx, touched: map[int64]bool{}}
+	b := &batch{ix: ix, tx: tx, touched: map[int64]bool{}, work: make(chan gathering, 256), done: make(chan struct{})}
 	err = b.prepare(ctx)
 	if err != nil {
 		return nil, errors.Join(err, tx.Rollback())
 	}
+	go func(work <-chan gathering) {
+		defer close(b.done)
+		for g := range work {
+			b.built.add(g.file, g.title, g.trail, g.text)
+		}
+	}(b.work)
 	return b, nil
+}
+
+// gathered waits until all passages are counted.
+func (b *batch) gathered() {
+	if b.work != nil {
+		close(b.work)
+		b.work = nil
+		<-b.done
+	}
 }
 
 func (b *batch) prepare(ctx context.Context) (err error) {
 	if b.segments, err = loadSegments(ctx, b.tx); err != nil {
 		return err
 	}
-	first := int64(1)
+	b.next = 1
 	if n := len(b.segments); n > 0 {
-		first = b.segments[n-1].end()
+		b.next = b.segments[n-1].end()
 	}
-	b.built = newBuilder(first)
+	b.built = newBuilder(b.next, b.ix.stems)
 	if b.file, err = b.tx.PrepareContext(ctx, "INSERT INTO files (source, path, size, mtime, checked, hash, why, says) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"); err != nil {
 		return err
 	}
@@ -85,10 +109,11 @@ func (b *batch) full() bool { return b.text >= batchText }
 func (b *batch) insert(ctx context.Context, file int64, passages []Passage) error {
 	for _, p := range passages {
 		trail := strings.Join(p.Trail, "\n")
-		id := b.built.add(file, p.Title, trail, p.Text)
-		if _, err := b.passage.ExecContext(ctx, id, file, p.Line, p.Place, p.Title, trail, p.Anchor, p.Text); err != nil {
+		b.work <- gathering{file, p.Title, trail, p.Text}
+		if _, err := b.passage.ExecContext(ctx, b.next, file, p.Line, p.Place, p.Title, trail, p.Anchor, p.Text); err != nil {
 			return err
 		}
+		b.next++
 		b.text += len(p.Text)
 	}
 	return nil
@@ -116,7 +141,6 @@ func (b *batch) erase(ctx context.Context, file int64) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	b.erased = true
 	for _, stmt := range []string{"DELETE FROM passages WHERE file = ?", "DELETE FROM files WHERE id = ?"} {
 		if _, err := b.tx.ExecContext(ctx, stmt, file); err != nil {
 			return err
@@ -126,10 +150,12 @@ func (b *batch) erase(ctx context.Context, file int64) error {
 }
 
 func (b *batch) rollback() {
+	b.gathered()
 	_ = b.tx.Rollback() // after a commit there is nothing to roll back
 }
 
 func (b *batch) commit(ctx context.Context) error {
+	b.gathered()
 	if len(b.built.lengths) > 0 {
 		if err := b.store(ctx, &b.built.segment); err != nil {
 			return err

@@ -52,6 +52,8 @@ type Index struct {
 	mu         sync.RWMutex // held for reading by those who search, and for writing, with refreshing, to change db
 	db         *sql.DB
 
+	stems stems // with refreshing
+
 	shot atomic.Pointer[snapshot] // the newest that a search has read
 	left atomic.Pointer[[]LeftOut]
 }
@@ -122,7 +124,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 		}
 		seen[s.Label] = true
 	}
-	ix := &Index{opts: opts}
+	ix := &Index{opts: opts, stems: stems{}}
 	var err error
 	ix.db, err = open(ctx, opts.Path)
 	if damaged(err) {

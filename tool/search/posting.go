@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A segment is what one batch of documents adds to the index: for every term the passages that have it, and for every
@@ -43,7 +44,8 @@ func words(length byte) float64 { return 4 * float64(length) }
 type builder struct {
 	segment
 	terms map[string]*list // by term
-	known map[string]*list // by word as it is written, so that each is stemmed once
+	known map[string]*list // by word as it is written, so that each is looked up once
+	stems stems
 }
 
 type list struct {
@@ -55,12 +57,29 @@ type list struct {
 	tf    int
 }
 
-func newBuilder(first int64) *builder {
-	return &builder{segment: segment{first: first}, terms: map[string]*list{}, known: map[string]*list{}}
+// stems remembers the terms of words from one batch to the next.
+type stems map[string]string
+
+const mostStems = 500_000
+
+func (s stems) term(word string) string {
+	t, ok := s[word]
+	if !ok {
+		t = term(word)
+		if len(s) >= mostStems {
+			clear(s)
+		}
+		s[strings.Clone(word)] = strings.Clone(t) // copies: the word is a piece of a whole document
+	}
+	return t
 }
 
-// add takes a passage in and returns its number.
-func (b *builder) add(file int64, title, trail, text string) int64 {
+func newBuilder(first int64, known stems) *builder {
+	return &builder{segment: segment{first: first}, terms: map[string]*list{}, known: map[string]*list{}, stems: known}
+}
+
+// add takes a passage in.
+func (b *builder) add(file int64, title, trail, text string) {
 	id := b.end()
 	n := 0
 	eachWord(text, func(w string, _, _, _ int) { b.count(w, id, 0); n++ })
@@ -68,13 +87,12 @@ func (b *builder) add(file int64, title, trail, text string) int64 {
 	eachWord(title, func(w string, _, _, _ int) { b.count(w, id, inTitle) })
 	b.lengths = append(b.lengths, lengthOf(n))
 	b.files = binary.LittleEndian.AppendUint32(b.files, uint32(file))
-	return id
 }
 
 func (b *builder) count(word string, id int64, flag byte) {
 	l := b.known[word]
 	if l == nil {
-		t := term(word)
+		t := b.stems.term(word)
 		if t == "" {
 			return
 		}
@@ -82,7 +100,7 @@ func (b *builder) count(word string, id int64, flag byte) {
 			l = &list{term: t, last: -1, prev: b.first - 1}
 			b.terms[t] = l
 		}
-		b.known[string([]byte(word))] = l // a copy: the word is a piece of a whole document
+		b.known[strings.Clone(word)] = l
 	}
 	if l.last != id {
 		l.flush()

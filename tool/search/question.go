@@ -155,7 +155,9 @@ func (q *question) take(text string, everything bool) {
 	})
 }
 
-func letter(r rune) bool { return !wide(r) && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)) }
+func letter(r rune) bool {
+	return !wide(r) && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+}
 
 // alternatives are a word's term and those of its synonyms.
 func alternatives(word, t string) []alternative {

@@ -67,8 +67,8 @@ func (ix *Index) snapshot(ctx context.Context, tx *sql.Tx) (*snapshot, error) {
 type lookup struct {
 	snapshot
 	q       *question
-	score   []float32 // by passage
-	mask    []uint32  // which groups a passage has
+	score   []float32         // by passage
+	mask    []uint32          // which groups a passage has
 	docs    map[uint32]uint32 // which groups a document has
 	touched int
 	norm    [longestP + 1]float32
@@ -281,17 +281,19 @@ func (l *lookup) best() []int64 {
 		k     int
 		score float64
 	}
-	worth := map[uint32]float64{} // coverage by mask: there are few different ones
-	of := func(mask uint32) float64 {
-		c, ok := worth[mask]
+	type share struct{ passage, doc float64 }
+	worth := map[uint32]share{} // by mask: there are few different ones
+	of := func(mask uint32) share {
+		w, ok := worth[mask]
 		if !ok {
-			c = l.covered(mask)
-			worth[mask] = c
+			c := l.covered(mask)
+			w = share{0.1 + 0.9*math.Pow(c, 1.5), 1 + wholeDoc*c}
+			worth[mask] = w
 		}
-		return c
+		return w
 	}
 	// A first sieve by score alone keeps the rest cheap.
-	floor := l.floor(4096)
+	floor := l.floor(1024)
 	var top []scored
 	offset := 0
 	for _, s := range l.segments {
@@ -306,7 +308,7 @@ func (l *lookup) best() []int64 {
 	}
 	for i := range top {
 		k := top[i].k
-		top[i].score = float64(l.score[k]) * (0.1 + 0.9*math.Pow(of(l.mask[k]), 1.5)) * (1 + wholeDoc*of(docs[l.fileOf(k)]))
+		top[i].score = float64(l.score[k]) * of(l.mask[k]).passage * of(docs[l.fileOf(k)]).doc
 	}
 	slices.SortFunc(top, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.k, b.k)) })
 	cut := len(top)

@@ -104,6 +104,6 @@ func (ix *Index) rebuild(ctx context.Context, broken *sql.DB, cause error) error
 	if err := ix.renew(ctx, cause); err != nil {
 		return errors.Join(cause, err)
 	}
-	_, err := ix.refresh(ctx)
+	_, err := ix.refresh(ctx, pass{progress: ix.opts.Progress})
 	return err
 }

@@ -53,17 +53,28 @@ type candidate struct {
 func (ix *Index) Refresh(ctx context.Context) (Changes, error) {
 	ix.refreshing.Lock()
 	defer ix.refreshing.Unlock()
-	changes, err := ix.refresh(ctx)
+	return ix.refreshOnce(ctx, pass{progress: ix.opts.Progress})
+}
+
+// pass is how a refresh goes about it.
+type pass struct {
+	progress func(Progress) // may be nil
+	timeless bool           // files without a time are as they were
+}
+
+// refreshOnce refreshes, with a new index if the old one turns out to be damaged. The caller holds refreshing.
+func (ix *Index) refreshOnce(ctx context.Context, how pass) (Changes, error) {
+	changes, err := ix.refresh(ctx, how)
 	if damaged(err) && ix.opts.Path != "" {
 		if err := ix.renew(ctx, err); err != nil {
 			return changes, fmt.Errorf("search index: %w", err)
 		}
-		changes, err = ix.refresh(ctx)
+		changes, err = ix.refresh(ctx, how)
 	}
 	return changes, err
 }
 
-func (ix *Index) refresh(ctx context.Context) (Changes, error) {
+func (ix *Index) refresh(ctx context.Context, how pass) (Changes, error) {
 	var changes Changes
 	known, err := ix.known(ctx)
 	if err != nil {
@@ -75,12 +86,12 @@ func (ix *Index) refresh(ctx context.Context) (Changes, error) {
 			count(left, s.why, join(k.source, k.path)+": "+s.says)
 		}
 	}
-	stale, err := ix.walk(ctx, known, left)
+	stale, err := ix.walk(ctx, known, left, how)
 	if err != nil {
 		return changes, err
 	}
 	if len(stale) > 0 || len(known) > 0 {
-		if err := ix.write(ctx, stale, known, left, &changes); err != nil {
+		if err := ix.write(ctx, stale, known, left, how, &changes); err != nil {
 			return changes, err
 		}
 	}
@@ -111,7 +122,7 @@ func (ix *Index) LeftOut() []LeftOut {
 }
 
 // write brings what is stale, and what is gone, into the index, in batches.
-func (ix *Index) write(ctx context.Context, stale []candidate, gone map[key]*seen, left map[string]*LeftOut, changes *Changes) error {
+func (ix *Index) write(ctx context.Context, stale []candidate, gone map[key]*seen, left map[string]*LeftOut, how pass, changes *Changes) error {
 	b, err := ix.begin(ctx)
 	if err != nil {
 		return fmt.Errorf("search index: %w", err)
@@ -131,12 +142,14 @@ func (ix *Index) write(ctx context.Context, stale []candidate, gone map[key]*see
 			if err := b.commit(ctx); err != nil {
 				return fmt.Errorf("search index: %w", err)
 			}
-			if b, err = ix.begin(ctx); err != nil {
+			next, err := ix.begin(ctx)
+			if err != nil {
 				return fmt.Errorf("search index: %w", err)
 			}
+			b = next
 		}
-		if ix.opts.Progress != nil {
-			ix.opts.Progress(Progress{Done: i + 1, Total: len(stale), Path: join(c.source, c.path)})
+		if how.progress != nil {
+			how.progress(Progress{Done: i + 1, Total: len(stale), Path: join(c.source, c.path)})
 		}
 	}
 	for k, s := range gone { // walk has taken out those that are still there
@@ -174,7 +187,7 @@ func (ix *Index) known(ctx context.Context) (map[key]*seen, error) {
 }
 
 // walk lists the files that may have changed, and takes every file it meets out of known.
-func (ix *Index) walk(ctx context.Context, known map[key]*seen, left map[string]*LeftOut) ([]candidate, error) {
+func (ix *Index) walk(ctx context.Context, known map[key]*seen, left map[string]*LeftOut, how pass) ([]candidate, error) {
 	var stale []candidate
 	for _, src := range ix.opts.Sources {
 		err := fs.WalkDir(src.FS, ".", func(p string, d fs.DirEntry, err error) error {
@@ -212,7 +225,8 @@ func (ix *Index) walk(ctx context.Context, known map[key]*seen, left map[string]
 			}
 			c.known = known[c.key]
 			delete(known, c.key)
-			if c.known == nil || !c.known.certain(c) {
+			same := c.known != nil && (c.known.certain(c) || how.timeless && c.mtime == 0 && c.size == c.known.size)
+			if !same {
 				stale = append(stale, c)
 			}
 			return nil

@@ -146,7 +146,7 @@ func (l *lookup) answers(g glance, doc uint32) float64 {
 
 const (
 	enough       = 0.335 // of a question, for documents to say something about it
-	mostFromFile = 2    // passages of one document, before others had their turn
+	mostFromFile = 2     // passages of one document, before others had their turn
 )
 
 // choose takes the best results, without repetitions, and with no document crowding out the others; none if not one of
