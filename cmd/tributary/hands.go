@@ -84,7 +84,7 @@ func (toolsCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	all = append(hands{{group: "documents", tools: []tool.Tool{search.ToolOf(nil)}}}, all...)
+	all = append(hands{{group: search.Group, tools: []tool.Tool{search.ToolOf(nil)}}}, all...)
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tGROUP\tCAN\tDOES")
 	for _, k := range all {
