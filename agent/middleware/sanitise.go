@@ -29,13 +29,12 @@ func Sanitise(o SanitiseOptions) agent.Middleware {
 	}}
 }
 
-func (o SanitiseOptions) neutral(m *item.Message) bool {
+func (o SanitiseOptions) neutral(m *item.Message) (content []item.Block, changed bool) {
 	if m.Role != item.User && m.Role != item.Tool {
-		return false
+		return nil, false
 	}
-	changed := false
 	for i := range m.Content {
-		b := m.Content[i]
+		b := &m.Content[i]
 		if m.Role == item.Tool && numbering(b) {
 			continue
 		}
@@ -44,20 +43,18 @@ func (o SanitiseOptions) neutral(m *item.Message) bool {
 			continue
 		}
 		if !changed {
-			changed = true
-			m.Content = slices.Clone(m.Content)
+			content, changed = slices.Clone(m.Content), true
 		}
-		b.Text, b.Name = text, name
+		content[i].Text, content[i].Name = text, name
 		if b.Type == item.TextBlock {
-			b.Foreign = nil // it says the old text
+			content[i].Foreign = nil // it says the old text
 		}
-		m.Content[i] = b
 	}
-	return changed
+	return content, changed
 }
 
 // numbering reports that a block is one of those that the run's references are told with. Blocks of a tool that look the same have
 // no number.
-func numbering(b item.Block) bool {
+func numbering(b *item.Block) bool {
 	return b.Ref > 0 && (b.Text == "</referencable-item>" || strings.HasPrefix(b.Text, "<referencable-item>") && b.Text == "<referencable-item>\nID: "+strconv.Itoa(b.Ref))
 }

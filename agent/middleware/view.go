@@ -30,21 +30,25 @@ type growing struct {
 	changed bool // out differs from in, and is there
 }
 
-// show returns the messages as one makes them. As long as it changes none, these are the messages themselves.
-func (g *growing) show(in []item.Message, one func(*item.Message) bool) []item.Message {
+// show returns the messages with the content that one gives them; it must leave the message itself alone. As long as it changes
+// none, these are the messages themselves.
+func (g *growing) show(in []item.Message, one func(*item.Message) (content []item.Block, changed bool)) []item.Message {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !begins(in, g.in) {
 		g.in, g.out, g.changed = nil, nil, false
 	}
 	for i := len(g.in); i < len(in); i++ {
-		m := in[i]
-		if one(&m) && !g.changed {
+		content, changed := one(&in[i])
+		if changed && !g.changed {
 			g.changed = true
 			g.out = append(make([]item.Message, 0, len(in)+len(in)/4+8), in[:i]...)
 		}
 		if g.changed {
-			g.out = append(g.out, m)
+			g.out = append(g.out, in[i])
+		}
+		if changed {
+			g.out[i].Content = content
 		}
 	}
 	g.in = in
@@ -129,7 +133,7 @@ func (a *attached) shown(in []item.Message, notes []Note, k keep) []item.Message
 		return in
 	}
 	a.prepare(in, notes, k)
-	return a.show(in, func(m *item.Message) bool {
+	return a.show(in, func(m *item.Message) ([]item.Block, bool) {
 		var blocks []item.Block
 		if m.ID == a.first {
 			for _, text := range a.carry {
@@ -144,10 +148,9 @@ func (a *attached) shown(in []item.Message, notes []Note, k keep) []item.Message
 			}
 		}
 		if blocks == nil {
-			return false
+			return nil, false
 		}
-		m.Content = append(blocks, m.Content...)
-		return true
+		return append(blocks, m.Content...), true
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	mem    *graph.Memory
 	thread string
+	folder func() (*os.Root, error)
 
 	mu   sync.Mutex
 	left int // records until death; negative: immortal
@@ -116,7 +118,7 @@ func (w *world) attempt(ctx context.Context, g *graph.Graph, input any) (graph.R
 		put(w, "", event.AttemptStarted{Attempt: f.Attempt() + 1, Cause: "crash"})
 	}
 	res, err := g.Run(ctx, graph.Execution{
-		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true,
+		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true, Folder: w.folder,
 		Continue: slices.ContainsFunc(before, func(e event.Envelope) bool { _, ok := e.Event.(event.CheckpointSaved); return ok && e.NS == "" }),
 	})
 	if w.isDead() {
