@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -116,18 +117,27 @@ func TestEachMessageIsLookedAtOnceInARun(t *testing.T) {
 	}
 }
 
+// BenchmarkWholeChain is read by internal/bench.
 func BenchmarkWholeChain(b *testing.B) {
-	for name, list := range map[string][]agent.Middleware{"bare": nil, "whole": everything()} {
-		for _, messages := range []int{20, 1000} {
-			b.Run(fmt.Sprintf("chain=%s/messages=%d", name, messages), func(b *testing.B) {
-				const rounds = 20
-				run := conversing(b, list, messages, rounds)
-				b.ReportAllocs()
+	const rounds = 20
+	for _, messages := range []int{20, 1000} {
+		for _, c := range []struct {
+			name string
+			list []agent.Middleware
+		}{{"bare", nil}, {"whole", everything()}} {
+			b.Run(fmt.Sprintf("messages=%d/chain=%s", messages, c.name), func(b *testing.B) {
+				run := conversing(b, c.list, messages, rounds)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
 				start := time.Now()
 				for b.Loop() {
 					run()
 				}
-				b.ReportMetric(float64(time.Since(start).Nanoseconds())/float64(b.N)/(rounds+1), "ns/call")
+				took := time.Since(start)
+				runtime.ReadMemStats(&after)
+				calls := float64(b.N) * (rounds + 1)
+				b.ReportMetric(float64(took.Nanoseconds())/calls, "ns/call")
+				b.ReportMetric(float64(after.Mallocs-before.Mallocs)/calls, "allocs/call")
 			})
 		}
 	}

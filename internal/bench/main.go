@@ -92,6 +92,7 @@ var sections = []section{
 	{"langgraph: the conformance server, read by the client that measured LangGraph's", conformanceLoad, "", "LangGraph's JS server, given"},
 	{"process: start, memory, size", program, givenIdle, ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},
+	{"agents: middleware", middlewares, "", ""},
 }
 
 func main() {
