@@ -126,8 +126,7 @@ func (o OutputOptions) put(c *agent.ToolCall, whole string) (string, error) {
 	return fmt.Sprintf("The whole, %d bytes, is in %s/%s/%s; read_file and grep read it.", len(whole), files.Top, files.Workspace, name), nil
 }
 
-// preview is the beginning and the end of a result, with a word on what is between. Of passages that can be cited, those at the
-// beginning are kept whole: half of one must not be cited for all of it.
+// preview is the beginning and the end of a result, with a word on what is between.
 func preview(content []item.Block, head, tail int, where string) []item.Block {
 	if slices.ContainsFunc(content, func(b item.Block) bool { return b.Ref > 0 }) {
 		return passages(content, head+tail, where)
@@ -143,19 +142,40 @@ func preview(content []item.Block, head, tail int, where string) []item.Block {
 	return out
 }
 
+// passages keeps what a tool says itself, and then as many of the passages that can be cited as fit, from the first on. Each is kept
+// whole or not at all: half of one must not be cited for all of it.
 func passages(content []item.Block, most int, where string) []item.Block {
-	var out []item.Block
-	size, left := 0, 0
-	dropped := map[int]bool{} // by number: a passage is there with all its blocks, or not at all
+	plain := 0
+	size := map[int]int{} // of passages, by number
 	for _, b := range content {
-		if size+len(b.Text) > most || b.Ref > 0 && dropped[b.Ref] {
-			left += len(b.Text)
-			dropped[b.Ref] = b.Ref > 0
-			continue
+		if b.Ref > 0 {
+			size[b.Ref] += len(b.Text)
+		} else {
+			plain += len(b.Text)
 		}
-		size += len(b.Text)
+	}
+	room, full := max(most-plain, 0), false
+	keep := map[int]bool{}
+	left := 0
+	var out []item.Block
+	for _, b := range content {
+		switch {
+		case b.Ref == 0:
+			if plain > most {
+				was := len(b.Text)
+				b.Text = short(b.Text, most*was/plain)
+				left += max(was-len(b.Text), 0)
+			}
+		case keep[b.Ref]:
+		case full || size[b.Ref] > room:
+			full = true
+			left += len(b.Text)
+			continue
+		default:
+			keep[b.Ref] = true
+			room -= size[b.Ref]
+		}
 		out = append(out, b)
 	}
-	out = slices.DeleteFunc(out, func(b item.Block) bool { return dropped[b.Ref] })
 	return append(out, item.Text(fmt.Sprintf("\n[%d bytes are left out here. %s]", left, where))...)
 }

@@ -62,6 +62,7 @@ func TestOutputsKeepsPassagesWhole(t *testing.T) {
 		for i := range 10 {
 			res.Content = append(res.Content, item.Block{Type: item.TextBlock, Text: strings.Repeat(string(rune('a'+i)), 3000), Ref: i + 1})
 		}
+		res.Content = append(res.Content, item.Text("That is all there is.")...)
 		return res, nil
 	})
 	m := scripted.Sequence(scripted.Call("c1", "find", `{"s":""}`), scripted.Say("As it says.[^2]"))
@@ -75,7 +76,7 @@ func TestOutputsKeepsPassagesWhole(t *testing.T) {
 			}
 		}
 	}
-	if passages != 3 || len(msgs[3].Content[0].Annotations) != 1 || !strings.Contains(msgs[2].Text(), "left out") {
+	if passages != 3 || len(msgs[3].Content[0].Annotations) != 1 || !strings.Contains(msgs[2].Text(), "That is all there is.\n[21000 bytes are left out") {
 		t.Errorf("%d passages are shown, the answer has %+v", passages, msgs[3].Content)
 	}
 }

@@ -65,8 +65,8 @@ func chainRows(out string) ([]row, error) {
 		}
 		rows = append(rows, row{
 			"all middlewares around a model call, beyond the bare loop, behind " + messages + " messages",
-			fmt.Sprintf("%s, %.0f allocations", short(time.Duration(ns)), allocs),
-			fmt.Sprintf("%s, %.0f allocations", short(time.Duration(bare.ns)), bare.allocs), aim,
+			fmt.Sprintf("%s CPU, %.0f allocations", short(time.Duration(ns)), allocs),
+			fmt.Sprintf("%s CPU, %.0f allocations", short(time.Duration(bare.ns)), bare.allocs), aim,
 		})
 	}
 	return rows, nil

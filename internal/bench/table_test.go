@@ -62,7 +62,7 @@ BenchmarkWholeChain/messages=20/chain=whole-2  	 50	 9 ns/op	 300.5 allocs/call	
 	}
 	r := rows[0]
 	got := r.ours + " | " + r.limit + " | " + r.bar
-	if want := "50 µs, 90 allocations | 100 µs, 210 allocations | ≤ 200 µs: met; ≤ 200 allocations: met"; got != want {
+	if want := "50 µs CPU, 90 allocations | 100 µs CPU, 210 allocations | ≤ 200 µs: met; ≤ 200 allocations: met"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, out := range []string{"FAIL", "BenchmarkWholeChain/messages=20/chain=whole 1 2 ns/call 3 allocs/call", "BenchmarkWholeChain/messages=20/chain=whole 1 2 ns/op"} {
