@@ -77,20 +77,20 @@ func conversing(t testing.TB, list []agent.Middleware, messages, rounds int) fun
 // What the whole chain costs a model call beyond the bare loop: in a whole run, and what one call more costs in a run that is longer. Only
 // the first may depend on how long the thread is, since a run looks at each message once.
 func TestTheWholeChainCostsLittle(t *testing.T) {
-	const rounds = 20
+	const rounds = 10
 	over := func(messages, rounds int) float64 {
 		bare, whole := cost.Of(1, conversing(t, nil, messages, rounds)), cost.Of(1, conversing(t, everything(), messages, rounds))
 		return whole.Allocs - bare.Allocs
 	}
-	few, many := over(20, rounds), over(1000, rounds)
+	few, many := over(20, rounds), over(400, rounds)
 	if each := few / (rounds + 1); each > 200 {
 		t.Errorf("at 20 messages the chain allocates %.0f times a model call beyond the bare loop, want at most 200", each)
 	}
-	fewMore, manyMore := (over(20, 2*rounds)-few)/rounds, (over(1000, 2*rounds)-many)/rounds
+	fewMore, manyMore := (over(20, 2*rounds)-few)/rounds, (over(400, 2*rounds)-many)/rounds
 	if manyMore > fewMore*1.2+5 {
-		t.Errorf("a further call costs %.0f allocations at 1000 messages and %.0f at 20, want the same", manyMore, fewMore)
+		t.Errorf("a further call costs %.0f allocations at 400 messages and %.0f at 20, want the same", manyMore, fewMore)
 	}
-	t.Logf("at 20 messages %.0f allocations a call, %.0f for a further one; at 1000 messages %.0f and %.0f", few/(rounds+1), fewMore, many/(rounds+1), manyMore)
+	t.Logf("at 20 messages %.0f allocations a call, %.0f for a further one; at 400 messages %.0f and %.0f", few/(rounds+1), fewMore, many/(rounds+1), manyMore)
 }
 
 func TestEachMessageIsLookedAtOnceInARun(t *testing.T) {

@@ -298,7 +298,7 @@ func TestRandomChainsKeepThePromptsBeginning(t *testing.T) {
 		o := agent.Options{Model: m, Tools: toolset(t, echo("say"), echo("bash")), Middleware: list}
 		th := newThread(t)
 		th.put("uploads/a.png", png)
-		for i := range 5 {
+		for i := range 3 {
 			if c.n(3) == 0 {
 				th.put(fmt.Sprintf("uploads/%d.txt", i), "x")
 			}

@@ -57,10 +57,10 @@ func TestSummariseKeepsThePromptsBeginningBetweenSummaries(t *testing.T) {
 	writer := scripted.New(func(model.Request) scripted.Script { n++; return scripted.Say(fmt.Sprint("Summary ", n)) })
 	talker := scripted.Always(scripted.Say("answer"))
 	talker.Record = true
-	o := agent.Options{Model: talker, System: "Be brief.", Middleware: chain(middleware.Summarise(middleware.SummaryOptions{Model: writer, Trigger: 2000, Keep: 400}))}
+	o := agent.Options{Model: talker, System: "Be brief.", Middleware: chain(middleware.Summarise(middleware.SummaryOptions{Model: writer, Trigger: 1400, Keep: 400}))}
 	th := newThread(t)
 	changes := 0
-	for i := range 60 {
+	for i := range 40 {
 		made := n
 		th.say(o, fmt.Sprint("q", i, " ", long("river", 100)))
 		reqs := talker.Requests()
@@ -74,7 +74,7 @@ func TestSummariseKeepsThePromptsBeginningBetweenSummaries(t *testing.T) {
 		extends(t, reqs[len(reqs)-2], reqs[len(reqs)-1])
 	}
 	if changes < 2 || changes > 5 {
-		t.Errorf("%d summaries in 60 turns; the test wants some, with turns between", changes)
+		t.Errorf("%d summaries in 40 turns; the test wants some, with turns between", changes)
 	}
 }
 
