@@ -87,7 +87,7 @@ func TestTheWholeChainCostsLittle(t *testing.T) {
 		t.Errorf("at 20 messages the chain allocates %.0f times a model call beyond the bare loop, want at most 200", each)
 	}
 	fewMore, manyMore := (over(20, 2*rounds)-few)/rounds, (over(400, 2*rounds)-many)/rounds
-	if manyMore > fewMore*1.2+5 {
+	if manyMore > fewMore*1.5+20 { // with one for each message it would be hundreds more
 		t.Errorf("a further call costs %.0f allocations at 400 messages and %.0f at 20, want the same", manyMore, fewMore)
 	}
 	t.Logf("at 20 messages %.0f allocations a call, %.0f for a further one; at 400 messages %.0f and %.0f", few/(rounds+1), fewMore, many/(rounds+1), manyMore)
