@@ -49,6 +49,8 @@ var Rules = []Rule{
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
 	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
+	{"agent/middleware", join(nouns, []string{"agent", "graph", "model", "tool", "tool/files"}), nil,
+		"it stands around agents; what it keeps in a thread's folder has the names that the tools for files give"},
 	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 

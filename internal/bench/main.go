@@ -93,6 +93,7 @@ var sections = []section{
 	{"process: start, memory, size", program, givenIdle, ""},
 	{"documents: indexing and searching", documents, "", ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},
+	{"agents: middleware", middlewares, "", ""},
 }
 
 func main() {
