@@ -278,13 +278,19 @@ func TestReopeningReadsOnlyWhatMayHaveChanged(t *testing.T) {
 }
 
 func TestChangesAreSeenWhileWatching(t *testing.T) {
+	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		at := time.Now().Add(-time.Hour)
-		files := fstest.MapFS{
-			"a.md":    {Data: []byte("About penguins."), ModTime: at},
-			"gone.md": {Data: []byte("About walruses."), ModTime: at},
+		write := func(name, text string, at time.Time) {
+			t.Helper()
+			p := filepath.Join(dir, name)
+			if err := errors.Join(os.WriteFile(p, []byte(text), 0o600), os.Chtimes(p, at, at)); err != nil {
+				t.Fatal(err)
+			}
 		}
-		src := &counting{FS: files}
+		write("a.md", "About penguins.", at)
+		write("gone.md", "About walruses.", at)
+		src := &counting{FS: os.DirFS(dir)}
 		ix, err := Open(t.Context(), Options{Sources: []Source{{FS: src}}})
 		if err != nil {
 			t.Fatal(err)
@@ -294,12 +300,16 @@ func TestChangesAreSeenWhileWatching(t *testing.T) {
 		go func() { defer close(done); ix.Watch(ctx, time.Second) }()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
+		src.mu.Lock()
 		if len(src.reads) != 2 {
 			t.Errorf("read %q while nothing changed", src.reads)
 		}
-		files["a.md"] = &fstest.MapFile{Data: []byte("About seals."), ModTime: at.Add(time.Minute)}
-		files["new.md"] = &fstest.MapFile{Data: []byte("About otters."), ModTime: at}
-		delete(files, "gone.md")
+		src.mu.Unlock()
+		write("a.md", "About seals.", at.Add(time.Minute))
+		write("new.md", "About otters.", at)
+		if err := os.Remove(filepath.Join(dir, "gone.md")); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		for query, want := range map[string]int{"penguins": 0, "walruses": 0, "seals": 1, "otters": 1} {
