@@ -32,14 +32,20 @@ type Document struct {
 
 // Bounds of what one file may cost.
 const (
-	mostUnpacked  = 64 << 20
-	mostText      = 4 << 20
-	mostObjects   = 500_000
-	mostPages     = 5_000
-	mostOperators = 5_000_000
-	mostDepth     = 60
-	mostForms     = 8 // drawn inside of each other
+	mostObjects = 500_000
+	mostPages   = 5_000
+	mostDepth   = 60
+	mostForms   = 8 // drawn inside of each other
 )
+
+// limits are those bounds that cost time to reach; tests have smaller ones.
+type limits struct {
+	unpacked  int // bytes
+	text      int // bytes
+	operators int
+}
+
+var usual = limits{unpacked: 64 << 20, text: 4 << 20, operators: 3_000_000}
 
 var (
 	errTooMuch   = errors.New("the PDF unpacks to more than can be read")
@@ -48,13 +54,15 @@ var (
 )
 
 // Read reads a file.
-func Read(ctx context.Context, data []byte) (doc Document, err error) {
+func Read(ctx context.Context, data []byte) (Document, error) { return read(ctx, data, usual) }
+
+func read(ctx context.Context, data []byte, most limits) (doc Document, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			doc, err = Document{}, fmt.Errorf("the PDF is damaged: %v", r)
 		}
 	}()
-	f := &file{ctx: ctx, data: data, objects: map[int]any{}, unpacked: map[*stream][]byte{}, fonts: map[*dict]*font{}}
+	f := &file{ctx: ctx, most: most, data: data, objects: map[int]any{}, unpacked: map[*stream][]byte{}, fonts: map[*dict]*font{}}
 	if err := f.scan(); err != nil {
 		return Document{}, err
 	}
@@ -62,7 +70,7 @@ func Read(ctx context.Context, data []byte) (doc Document, err error) {
 	if len(pages) == 0 {
 		return Document{}, errNoPages
 	}
-	out := &writer{}
+	out := &writer{most: most.text}
 	for i, p := range pages {
 		if i > 0 {
 			out.page()

@@ -49,7 +49,7 @@ func (f *file) draw(p page, out *writer) error {
 				return err
 			}
 			all = append(append(all, data...), '\n')
-			if len(all) > mostUnpacked {
+			if len(all) > f.most.unpacked {
 				return errTooMuch
 			}
 		}
@@ -72,7 +72,7 @@ func (p *pen) run(data []byte, resources *dict) error {
 		if kw == end {
 			return nil
 		}
-		if p.f.ops++; p.f.ops > mostOperators {
+		if p.f.ops++; p.f.ops > p.f.most.operators {
 			p.out.full = true
 		}
 		if p.f.ops%1024 == 0 && p.f.ctx.Err() != nil {
@@ -236,6 +236,7 @@ func (p *pen) form(args []any, resources *dict) error {
 // writer makes lines of characters that are put somewhere.
 type writer struct {
 	b        strings.Builder
+	most     int // bytes
 	full     bool
 	begun    bool // on this page
 	endX     float64
@@ -251,7 +252,7 @@ func (w *writer) page() {
 
 // put writes characters that are drawn from (x, y) to (toX, toY).
 func (w *writer) put(chars string, x, y, toX, _, height float64) {
-	if w.b.Len() > mostText {
+	if w.b.Len() > w.most {
 		w.full = true
 		return
 	}

@@ -12,6 +12,7 @@ import (
 // file is a PDF file with its objects.
 type file struct {
 	ctx      context.Context
+	most     limits
 	data     []byte
 	objects  map[int]any
 	trailers []*dict
@@ -222,7 +223,7 @@ func (f *file) unpack(s *stream) ([]byte, error) {
 			data = nil
 			continue
 		}
-		left := mostUnpacked - f.bytes
+		left := f.most.unpacked - f.bytes
 		out, err := io.ReadAll(io.LimitReader(r, int64(left)+1))
 		if len(out) > left {
 			return nil, errTooMuch
