@@ -48,7 +48,7 @@ var published = sync.OnceValues(func() (map[string]testPage, error) {
 	return pages, nil
 })
 
-// largestPage keeps the time of these tests small: four of five pages are not larger.
+// largestPage keeps the time of these tests small: three of five pages are not larger.
 const largestPage = 160 << 10
 
 type testPage struct{ source, article []byte }

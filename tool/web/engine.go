@@ -125,8 +125,8 @@ func NewEngine(opt EngineOptions) (Engine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("search engine %s: allow in %s: %w", e.name, e.setting, err)
 		}
-		// Where an engine is moved is for people to find out: a key must not follow.
-		e.client = outbound.New(outbound.Options{Allow: allow, Setting: "allow of " + e.name + " in " + e.setting, MaxBody: 4 << 20, MaxRedirects: 2})
+		// How long an answer may take is up to who asks; this is for those who do not say.
+		e.client = outbound.New(outbound.Options{Allow: allow, Setting: "allow of " + e.name + " in " + e.setting, Timeout: 2 * time.Minute, MaxBody: 4 << 20, MaxRedirects: 2})
 	}
 	return m.new(e), nil
 }

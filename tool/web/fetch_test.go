@@ -134,7 +134,7 @@ func TestOtherKindsOfPagesAreReadOrRefused(t *testing.T) {
 }
 
 func TestWhatIsTooLargeOrLateIsToldAsSuch(t *testing.T) {
-	f, at := fetcherOf(t, FetchOptions{MaxBytes: 64 << 10, Timeout: 10 * time.Second}, func(w http.ResponseWriter, r *http.Request) {
+	f, at := fetcherOf(t, FetchOptions{MaxBytes: 64 << 10, Timeout: time.Minute}, func(w http.ResponseWriter, r *http.Request) {
 		var out io.Writer = w
 		switch r.URL.Path {
 		case "/bomb":

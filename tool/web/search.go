@@ -134,7 +134,7 @@ func gather[T any](ctx context.Context, s *Searcher, engines []Engine, limit int
 	return out, failed
 }
 
-// Search returns at most limit pages, and the errors of engines that failed. It fails if no engine answered.
+// Search returns at most limit pages, and beside them the errors of engines that failed.
 func (s *Searcher) Search(ctx context.Context, query string, limit int) ([]Result, []error) {
 	return gather(ctx, s, s.Engines, limit, func(ctx context.Context, e Engine) ([]Result, error) { return e.Search(ctx, query, limit) },
 		func(r *Result) string {
