@@ -161,6 +161,8 @@ func unhide(doc *html.Node) {
 	})
 }
 
+// hidden reports an element that a page does not show, as far as the element itself says so. What is drawn without being seen
+// (opacity) is not among them: many pages show their text so, when their scripts have run.
 func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -171,12 +173,22 @@ func hidden(n *html.Node) bool {
 				name, value, _ := strings.Cut(rule, ":")
 				value, _, _ = strings.Cut(strings.TrimSpace(value), "!")
 				switch name, value = strings.TrimSpace(name), strings.TrimSpace(value); {
-				case name == "display" && value == "none", name == "visibility" && (value == "hidden" || value == "collapse"),
-					name == "opacity" && (value == "0" || value == "0.0" || value == "0%"),
-					name == "font-size" && strings.TrimRight(value, "pxemrt%") == "0":
+				case name == "display" && value == "none", name == "visibility" && (value == "hidden" || value == "collapse"):
 					return true
+				case name == "font-size" && strings.TrimRight(value, "pxemrt%") == "0":
+					return !resized(n)
 				}
 			}
+		}
+	}
+	return false
+}
+
+// resized reports an element in which another has a size of its own.
+func resized(n *html.Node) bool {
+	for c := range n.Descendants() {
+		if strings.Contains(attr(c, "style"), "font") {
+			return true
 		}
 	}
 	return false

@@ -20,6 +20,9 @@ import (
 // read makes text of the body of an answer. It is pure: what it is given is all that it looks at.
 func read(ctx context.Context, body []byte, contentType string, at *url.URL) (Page, error) {
 	p := Page{URL: address(at.String())}
+	if p.URL == "" { // longer than anybody wants to read
+		p.URL = address(at.Scheme + "://" + at.Host)
+	}
 	var err error
 	switch kind := kindOf(body, contentType); kind {
 	case kindHTML:
