@@ -28,6 +28,7 @@ type kit struct {
 // is a mistake in the configuration.
 var kits = []func(*env, Config, *slog.Logger) (kit, error){
 	fileKit,
+	webKit,
 }
 
 // hands are the kits of a process.

@@ -38,6 +38,8 @@ var Rules = []Rule{
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
 	{"internal/document", nil, []string{"net/http"}, "it turns the bytes of a file into text, wherever they come from"},
 	{"tool/search", []string{"internal/document", "item", "tool"}, nil, "it finds what files say, and files come in many formats"},
+	{"tool/web/internal/...", nil, nil, "how files are read, whoever fetched them"},
+	{"tool/web", []string{"internal/outbound", "item", "tool"}, nil, "it makes requests for strangers, and there is one client for those: an embedder who gives none must have it too"},
 	{"tool/*", []string{"item", "tool"}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
 
 	{"internal/transcript", nouns, []string{"net/http"}, "a pure fold of events"},
@@ -127,10 +129,11 @@ var Vendors = []Vendor{
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 
 	{"github.com/ledongthuc/pdf", []string{"internal/document"}, "formats are read in one place, which guards against what libraries trust"},
-	{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/document"}, "formats are read in one place"},
-	{"golang.org/x/net/html", []string{"internal/document"}, "formats are read in one place"},
-	{"golang.org/x/text", []string{"internal/document", "tool/search"}, "encodings of files, and accents of words"},
+	{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/document", "tool/web"}, "formats are read in one place"},
+	{"golang.org/x/net/html", []string{"internal/document", "tool/web"}, "formats are read in one place"},
+	{"golang.org/x/text", []string{"internal/document", "tool/search", "tool/web/internal/pdftext"}, "encodings of files, and accents of words"},
 	{"github.com/kljensen/snowball/english", []string{"tool/search"}, "words are looked up without their inflection"},
+	{"codeberg.org/readeck/go-readability", []string{"tool/web"}, "articles are found in pages of the web alone"},
 
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
