@@ -38,6 +38,7 @@ var Rules = []Rule{
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
 	{"internal/document", nil, []string{"net/http"}, "it turns the bytes of a file into text, wherever they come from"},
 	{"tool/search", []string{"internal/document", "item", "tool"}, nil, "it finds what files say, and files come in many formats"},
+	{"tool/sandbox", []string{"item", "tool", "tool/files"}, nil, "commands see the files of a thread under the names that package files gives them"},
 	{"tool/*", []string{"item", "tool"}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
 
 	{"internal/transcript", nouns, []string{"net/http"}, "a pure fold of events"},
@@ -117,6 +118,7 @@ var Vendors = []Vendor{
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "tool/search"}, "databases are behind our own interfaces"},
 	{"github.com/google/uuid", []string{".", "agent", "graph", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
 
+	{"golang.org/x/sys/unix", []string{"tool/sandbox"}, "the kernel's own names are for those who build walls out of it"},
 	{"golang.org/x/sync/semaphore", []string{"agent", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
 
 	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},

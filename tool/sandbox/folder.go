@@ -29,10 +29,15 @@ func openArea(folder *os.Root, area string) (*os.File, error) {
 	if err := folder.Mkdir(area, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if info, err := folder.Lstat(area); err != nil {
+	info, err := folder.Lstat(area)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", mountPoint(area))
+	}
+	if err == nil && info.Mode()&0o700 != 0o700 { // a command has locked itself out
+		err = folder.Chmod(area, 0o700)
+	}
+	if err != nil {
 		return nil, err
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a folder", mountPoint(area))
 	}
 	return folder.Open(area)
 }
@@ -64,14 +69,14 @@ func (u *usage) walk(ctx context.Context, parent *os.Root, name, shown string, d
 		return
 	}
 	dir, err := parent.OpenRoot(name)
+	if errors.Is(err, fs.ErrPermission) && parent.Chmod(name, 0o700) == nil {
+		dir, err = parent.OpenRoot(name)
+	}
 	if err != nil {
 		return
 	}
 	defer dir.Close()
-	entries, err := list(dir)
-	if errors.Is(err, fs.ErrPermission) && parent.Chmod(name, 0o700) == nil {
-		entries, _ = list(dir)
-	}
+	entries, _ := list(dir)
 	for _, e := range entries {
 		u.files++
 		if e.IsDir() {
@@ -153,18 +158,18 @@ const (
 var errLate = errors.New("it took too long")
 
 // guard lets work go on until it returns, and stops it if the context ends or the folder is too full. It returns why it
-// was stopped; empty if it was not. When guard returns, work has returned.
-func (w *warden) guard(ctx context.Context, stop func() *time.Timer, work func()) (why string) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		work()
-	}()
+// was stopped, or what work says about that; empty if it was not. When guard returns, work has returned.
+func (w *warden) guard(ctx context.Context, stop func() *time.Timer, work func() string) (why string) {
+	done := make(chan string, 1)
+	go func() { done <- work() }()
 	pause := time.NewTimer(wardenPause)
 	defer pause.Stop()
 	for {
 		select {
-		case <-done:
+		case why = <-done:
+			if why != "" {
+				return why
+			}
 			if why = w.excess(context.WithoutCancel(ctx)); why != "" {
 				why = "when it had ended, " + why
 			}

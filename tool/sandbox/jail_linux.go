@@ -121,7 +121,7 @@ func (s *Sandbox) run(ctx context.Context, c command, out func([]byte)) (outcome
 	if err != nil {
 		return outcome{}, fmt.Errorf("make a sandbox: %w", err)
 	}
-	why := w.guard(ctx, cell.stop, func() { pour(cell.output, out, cell.kill) })
+	why := w.guard(ctx, cell.stop, func() string { return pour(cell.output, out, cell.kill) })
 	return cell.end(s.opt, why)
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -225,11 +226,12 @@ func (o *order) start(own int) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	argv, path := append(o.Argv, "/run/"+o.Name), ""
+	// One process that wants too much memory is told so, and can say it in its own words; what bounds all of them together is the
+	// control group or the watch. A shell sets this limit, because the launcher must not have it: Go's runtime needs room.
+	argv := append([]string{"/bin/sh", "-c", `ulimit -d "$0"; exec "$@"`, strconv.FormatInt(o.Memory>>10, 10)}, append(o.Argv, "/run/"+o.Name)...)
+	path := argv[0]
 	if o.Self != nil {
 		argv, path = o.Self, fmt.Sprintf("/proc/self/fd/%d", own)
-	} else {
-		path = argv[0]
 	}
 	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Dir: mountPoint(workspaceArea), Files: []uintptr{uintptr(null), 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
@@ -240,14 +242,6 @@ func (o *order) start(own int) (pid int, err error) {
 	})
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", argv[0], err)
-	}
-	if o.Self == nil {
-		// One process that wants too much is told so, and can say it in its own words. What bounds all of them together is the
-		// control group or the watch. The launcher itself must not have this limit: Go's runtime needs room.
-		memory := unix.Rlimit{Cur: uint64(o.Memory), Max: uint64(o.Memory)}
-		if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &memory, nil); err != nil && !errors.Is(err, unix.ESRCH) {
-			return 0, fmt.Errorf("limit of data: %w", err)
-		}
 	}
 	return pid, nil
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,5 +9,8 @@ import (
 
 func TestMain(m *testing.M) {
 	Main()
+	if len(os.Args) > 1 && os.Args[0] == "hostile" { // see hostile_linux_test.go
+		hostile(os.Args[1:])
+	}
 	goleak.VerifyTestMain(m)
 }

@@ -18,19 +18,20 @@ const (
 	progressPause = 100 * time.Millisecond
 )
 
-// pour hands on what is written to a pipe until its end. Output without end is cut off by kill.
-func pour(from io.Reader, out func([]byte), kill func()) {
+// pour hands on what is written to a pipe until its end. Output without end is cut off by kill, and pour says so.
+func pour(from io.Reader, out func([]byte), kill func()) (why string) {
 	buf := make([]byte, 32<<10)
 	for total := 0; ; {
 		n, err := from.Read(buf)
-		if n > 0 {
+		if n > 0 && why == "" {
 			out(buf[:n])
 		}
-		if total += n; total > floodBytes {
+		if total += n; total > floodBytes && why == "" {
+			why = fmt.Sprintf("it wrote more than %d MiB; write long output into a file", floodBytes>>20)
 			kill()
 		}
 		if err != nil {
-			return
+			return why
 		}
 	}
 }

@@ -81,8 +81,8 @@ func (p plain) run(ctx context.Context, c command, out func([]byte)) (outcome, e
 	why := w.guard(ctx, func() *time.Timer {
 		signal(syscall.SIGTERM)
 		return time.AfterFunc(Grace, kill)
-	}, func() {
-		pour(r, func(p []byte) { out([]byte(strings.ReplaceAll(string(p), dir, files.Top))) }, kill)
+	}, func() string {
+		return pour(r, func(p []byte) { out([]byte(strings.ReplaceAll(string(p), dir, files.Top))) }, kill)
 	})
 	got := outcome{Why: why}
 	err = <-ended
