@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -104,12 +105,21 @@ func sandboxKit(e *env, config Config, log *slog.Logger) (kit, error) {
 			k.off = err.Error()
 			return k, nil
 		}
-		fmt.Fprintln(e.stderr, "tributary: "+noSandbox)
-		log.Warn(noSandbox)
+		if log.Enabled(e.ctx, slog.LevelWarn) {
+			log.Warn(noSandbox)
+		} else { // it is said, whatever is logged
+			fmt.Fprintln(e.stderr, "tributary: "+noSandbox)
+		}
 		k.tools = tools
 		return k, nil
 	}
 	s, err := sandbox.Open(e.ctx, config.sandboxOptions())
+	if e.ctx.Err() != nil {
+		if err == nil {
+			err = s.Close()
+		}
+		return k, errors.Join(e.ctx.Err(), err)
+	}
 	if err != nil {
 		k.off = strings.ReplaceAll(err.Error(), "\n", "; ")
 		log.Warn("agents cannot run code", "why", k.off)

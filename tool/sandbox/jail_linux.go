@@ -3,17 +3,13 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +25,8 @@ type Sandbox struct {
 	// is a user namespace in which our files are the stranger's. Zero and nil: commands run as our own user.
 	stranger int
 	files    *os.File
+
+	reserve reserve
 }
 
 // strangerID is between the users that systems give out and nobody.
@@ -94,22 +92,14 @@ func (s *Sandbox) String() string {
 
 // Close lets go of what the sandbox holds. Commands must have ended.
 func (s *Sandbox) Close() error {
+	err := s.reserve.close()
 	if s.files != nil {
-		return s.files.Close()
+		err = errors.Join(err, s.files.Close())
 	}
-	return nil
+	return err
 }
 
-// cell is one jail while it is used.
-type cell struct {
-	cmd     *exec.Cmd
-	order   *os.File // the launcher's orders; closing it ends everything
-	report  *os.File
-	output  *os.File
-	group   *group
-	foreign bool // it runs as the stranger
-}
-
+// run runs a command in a jail of its own.
 func (s *Sandbox) run(ctx context.Context, c command, out func([]byte)) (outcome, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opt.Wall, errLate)
 	defer cancel()
@@ -125,96 +115,37 @@ func (s *Sandbox) run(ctx context.Context, c command, out func([]byte)) (outcome
 	return cell.end(s.opt, why)
 }
 
-// open starts a launcher and tells it what to do.
-func (s *Sandbox) open(c command, fileSize int64) (_ *cell, err error) {
-	var opened []*os.File
+// open tells a launcher what to do: the one that waits, or a new one. It has the next one wait.
+func (s *Sandbox) open(c command, fileSize int64) (*cell, error) {
+	binds, folders, foreign, err := s.binds(c.folder)
 	defer func() {
-		for _, f := range opened {
+		for _, f := range folders {
 			f.Close()
 		}
 	}()
-	keep := func(f *os.File) *os.File { opened = append(opened, f); return f }
-
-	binds, folders, foreign, err := s.binds(c.folder)
-	for _, f := range folders {
-		keep(f)
-	}
 	if err != nil {
 		return nil, err
 	}
-	orderR, orderW, err := os.Pipe()
+	o := order{
+		Argv: c.argv, Name: c.name, Script: c.script, Self: c.self, Binds: binds, Network: s.opt.Network, Landlock: s.landlock,
+		Memory: s.opt.Memory, Processes: s.opt.Processes, CPU: s.opt.CPU, Scratch: s.opt.Scratch, FileSize: fileSize,
+		WatchMemory: s.groups.memory == "", WatchProcesses: s.groups.pids == "",
+	}
+	defer s.reserve.fill(func() (*cell, error) { return s.start(foreign) })
+	if cell := s.reserve.take(foreign); cell != nil {
+		if cell.tell(o, folders) == nil {
+			return cell, nil
+		}
+		_ = cell.discard() // it died while it waited
+	}
+	cell, err := s.start(foreign)
 	if err != nil {
 		return nil, err
 	}
-	keep(orderR)
-	reportR, reportW, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, orderW.Close())
-	}
-	keep(reportW)
-	outputR, outputW, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, orderW.Close(), reportR.Close())
-	}
-	keep(outputW)
-
-	cell := &cell{order: orderW, report: reportR, output: outputR, foreign: foreign}
-	cell.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{asLauncher}, Env: []string{}, Dir: "/", Stdout: outputW, Stderr: outputW,
-		ExtraFiles: append([]*os.File{orderR, reportW}, folders...), SysProcAttr: s.attributes(foreign),
-	}
-	if cell.group, err = s.groups.open(s.opt.Memory, s.opt.Processes); err != nil {
-		return nil, errors.Join(err, cell.close())
-	}
-	if err := cell.cmd.Start(); err != nil {
-		return nil, errors.Join(explainStart(err, foreign), cell.group.close(), cell.close())
-	}
-	err = cell.group.add(cell.cmd.Process.Pid)
-	if err == nil {
-		err = json.NewEncoder(orderW).Encode(order{
-			Argv: c.argv, Name: c.name, Script: c.script, Self: c.self, Binds: binds, Network: s.opt.Network, Landlock: s.landlock,
-			Memory: s.opt.Memory, Processes: s.opt.Processes, CPU: s.opt.CPU, Scratch: s.opt.Scratch, FileSize: fileSize,
-			WatchMemory: s.groups.memory == "", WatchProcesses: s.groups.pids == "",
-		})
-	}
-	if err != nil {
-		cell.kill()
-		_, end := cell.end(s.opt, "")
-		return nil, errors.Join(err, end)
+	if err := cell.tell(o, folders); err != nil {
+		return nil, errors.Join(err, cell.discard())
 	}
 	return cell, nil
-}
-
-// explainStart says what a person can do about a launcher that does not start.
-func explainStart(err error, foreign bool) error {
-	switch {
-	case errors.Is(err, unix.EACCES) && foreign:
-		return fmt.Errorf("user %d cannot start this program (%w); make its file readable and executable for everybody", strangerID, err)
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EACCES):
-		return fmt.Errorf("the system does not let us make namespaces (%w); see sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, or the container's seccomp profile", err)
-	}
-	return err
-}
-
-// attributes are those of the launcher: in namespaces of its own, with what it needs to build the rest.
-func (s *Sandbox) attributes(foreign bool) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS |
-			syscall.CLONE_NEWNET | unix.CLONE_NEWCGROUP,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: insideID, HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: insideID, HostID: os.Getegid(), Size: 1}},
-		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE, unix.CAP_SYS_RESOURCE},
-		Setsid:      true,
-	}
-	if s.opt.Network {
-		attr.Cloneflags &^= syscall.CLONE_NEWNET
-	}
-	if foreign {
-		attr.UidMappings[0].HostID, attr.GidMappings[0].HostID = s.stranger, s.stranger
-		attr.GidMappingsEnableSetgroups = true // to have none
-		attr.Credential = &syscall.Credential{Uid: insideID, Gid: insideID}
-	}
-	return attr
 }
 
 // binds opens the folders of the thread. If this process is root, they are shown to the stranger as his own, where the file
@@ -263,51 +194,8 @@ func (s *Sandbox) give(b *bind, folders []*os.File, i int) bool {
 	}
 	folders[i].Close()
 	folders[i] = os.NewFile(uintptr(fd), b.Target)
-	b.FD = firstFD + i
+	b.FD = i
 	return true
-}
-
-// stop asks all processes of the jail to end; those that are still there after [Grace] are killed.
-func (c *cell) stop() (kill *time.Timer) {
-	_, _ = c.order.Write([]byte{'.'}) // it may be gone already
-	return time.AfterFunc(Grace, c.kill)
-}
-
-// kill ends all processes of the jail, with the first of them.
-func (c *cell) kill() { _ = c.cmd.Process.Kill() }
-
-func (c *cell) close() error {
-	return errors.Join(c.order.Close(), c.report.Close(), c.output.Close())
-}
-
-// end waits until nothing of the jail is left, and tells what became of the command.
-func (c *cell) end(opt Options, why string) (outcome, error) {
-	text, readErr := io.ReadAll(io.LimitReader(c.report, 1<<20))
-	_ = c.cmd.Wait() // what it has to say is in the report
-	starved := c.group.starved()
-	err := errors.Join(readErr, c.group.close(), c.close())
-	var r report
-	switch {
-	case why != "": // we ended it
-		r = report{outcome: outcome{Code: 137, Signal: "SIGKILL"}}
-		_ = json.NewDecoder(bytes.NewReader(text)).Decode(&r) // the report may have been cut short
-		r.Why = why
-	case len(bytes.TrimSpace(text)) == 0 && starved:
-		r = report{outcome: outcome{Code: 137, Signal: "SIGKILL"}}
-	case len(bytes.TrimSpace(text)) == 0:
-		return outcome{}, errors.Join(err, errors.New("the sandbox broke down before the command had ended"))
-	default:
-		if bad := json.Unmarshal(text, &r); bad != nil {
-			return outcome{}, errors.Join(err, fmt.Errorf("what the sandbox reported: %w", bad))
-		}
-	}
-	if r.Error != "" {
-		return outcome{}, errors.Join(err, errors.New(r.Error))
-	}
-	if starved && r.Why == "" {
-		r.Why = tooMuch(opt.Memory)
-	}
-	return r.outcome, err
 }
 
 // where is an interpreter in the folders that commands see.

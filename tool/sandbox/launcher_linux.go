@@ -50,9 +50,8 @@ const insideID = 1000
 
 // The launcher's descriptors, beside the usual three.
 const (
-	orderFD  = 3 // the order; then one byte for each wish that the command may end; its end is the end of all
+	orderFD  = 3 // a socket: the folders, the order, then one byte for each wish that the command may end; its end is the end of all
 	reportFD = 4
-	firstFD  = 5 // folders
 )
 
 // become is the other end of the names in main.go.
@@ -78,13 +77,22 @@ func launcher() {
 		os.Exit(2)
 	}
 	in, out := bufio.NewReader(os.NewFile(orderFD, "order")), os.NewFile(reportFD, "report")
-	var r report
-	line, err := in.ReadBytes('\n')
-	if err != nil {
-		os.Exit(2) // the server is gone
+	folders, err := receive()
+	line, gone := in.ReadBytes('\n')
+	if gone != nil {
+		os.Exit(2) // the server is gone, or had nothing to do for us
 	}
+	var r report
 	var o order
-	if err = json.Unmarshal(line, &o); err == nil {
+	if err == nil {
+		err = json.Unmarshal(line, &o)
+	}
+	for i := range o.Binds {
+		if b := &o.Binds[i]; b.FD >= 0 && b.FD < len(folders) {
+			b.FD = folders[b.FD]
+		}
+	}
+	if err == nil {
 		r.outcome, err = o.carryOut(in)
 	}
 	if err != nil {
@@ -92,6 +100,33 @@ func launcher() {
 	}
 	_ = json.NewEncoder(out).Encode(r)
 	os.Exit(0)
+}
+
+// receive waits for the folders, which come with the first byte.
+func receive() (folders []int, err error) {
+	first, with := make([]byte, 1), make([]byte, unix.CmsgSpace(4*len(areas)))
+	var n, more int
+	for {
+		n, more, _, _, err = unix.Recvmsg(orderFD, first, with, unix.MSG_CMSG_CLOEXEC)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil || n == 0 {
+		os.Exit(2) // the server is gone
+	}
+	messages, err := unix.ParseSocketControlMessage(with[:more])
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		rights, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return nil, err
+		}
+		folders = append(folders, rights...)
+	}
+	return folders, nil
 }
 
 func (o *order) carryOut(in *bufio.Reader) (outcome, error) {
