@@ -31,9 +31,6 @@ func hostile(args []string) {
 	switch args[0] {
 	case "fork":
 		fork(number(1))
-	case "hold":
-		hold(number(1))
-		fmt.Println("held")
 	case "hold-and-stay":
 		hold(number(1))
 		fmt.Println("held")
@@ -62,11 +59,11 @@ func fork(want int) {
 	n := 0
 	for ; n < want; n++ {
 		if _, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "1000"}, &syscall.ProcAttr{}); err != nil {
-			fmt.Println("stopped:", err)
-			break
+			fmt.Println("forked", n)
+			return
 		}
 	}
-	fmt.Println("forked", n)
+	time.Sleep(time.Hour) // somebody must notice
 }
 
 var held []byte
@@ -101,6 +98,9 @@ func holdMany(n int, bytes string) {
 		if <-got {
 			all++
 		}
+	}
+	if all > 2 { // somebody must notice
+		time.Sleep(time.Hour)
 	}
 	fmt.Println("held by", all)
 }

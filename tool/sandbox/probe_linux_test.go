@@ -126,6 +126,9 @@ func TestAllOfThisHoldsForAnotherUser(t *testing.T) {
 	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
+	if bytes.Contains(out, []byte(noJails)) && os.Getenv("CI") != "true" {
+		t.Skipf("for user %d, %s: %s", nobody, noJails, out)
+	}
 	if err != nil {
 		t.Fatalf("as user %d: %v\n%s", nobody, err, out)
 	}

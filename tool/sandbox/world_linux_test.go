@@ -58,6 +58,7 @@ func kinds(t *testing.T, opt Options, test func(t *testing.T, s *Sandbox), only 
 			if why := kind.less(s); why != "" {
 				t.Skip(why)
 			}
+			jails(t, s)
 			t.Cleanup(func() {
 				if err := s.Close(); err != nil {
 					t.Error(err)
@@ -65,6 +66,24 @@ func kinds(t *testing.T, opt Options, test func(t *testing.T, s *Sandbox), only 
 			})
 			test(t, s)
 		})
+	}
+}
+
+// noJails is said where nothing can be tried.
+const noJails = "this system makes no jails"
+
+// jails sees to it that there is something to try.
+func jails(t *testing.T, s *Sandbox) {
+	t.Helper()
+	cell, err := s.start(s.files != nil)
+	if err == nil {
+		err = cell.discard()
+	}
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skipf("%s: %v", noJails, err)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
