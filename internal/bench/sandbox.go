@@ -82,5 +82,5 @@ type inFolder struct {
 }
 
 func (s inFolder) Folder() (*os.Root, error) { return s.folder, nil }
-func (inFolder) Progress(tool.Progress)      {}
+func (inFolder) Show(int, item.Block)        {}
 func (inFolder) Update(string, any) error    { return nil }

@@ -17,7 +17,7 @@
 //   - Code runs in a jail that was tried first: [Open] attacks it from inside, and fails if an attack succeeds. There is no
 //     way from a failed Open to running code. [Plain], which has no jail, is something that a program must ask for by name.
 //   - The result has what was written to standard output and standard error in the order in which it was written: the
-//     beginning and the end of it, if it is long, and the exit code. It is told as progress while the command runs.
+//     beginning and the end of it, if it is long, and the exit code. People see it grow while the command runs.
 //   - Files that a command leaves in outputs, or changes there, become artifacts.
 //
 // What the jail does not hide: the processor and the kernel's version, the names of mounted file systems and where on them

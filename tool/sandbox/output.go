@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/tool"
 )
 
@@ -85,12 +86,28 @@ func (t *transcript) flush(end bool) {
 	text := strings.ToValidUTF8(string(t.untold[:n]), "\uFFFD")
 	t.untold = append(t.untold[:0], t.untold[n:]...)
 	if t.told += n; t.told > progressBytes {
-		text += "\n[more is written than is shown here]\n"
+		text += "\n[more is written than is shown here]\n…"
 		t.untold = nil
 	}
 	t.last = time.Now()
-	t.scope.Progress(tool.Progress{Text: text})
+	t.show(text)
 }
+
+// show adds to what people see of the result.
+func (t *transcript) show(text string) { t.scope.Show(0, item.Text(text)[0]) }
+
+// close tells the rest, and what is said about the command in the end. Of output that was too long to be told people see the
+// end, too.
+func (t *transcript) close(said string) {
+	t.flush(true)
+	if t.told > progressBytes {
+		said = strings.ToValidUTF8(string(t.end()), "\uFFFD") + said
+	}
+	t.show(said)
+}
+
+// end is the last part of the output that is not in its head.
+func (t *transcript) end() []byte { return t.tail[max(len(t.tail)-tailBytes, 0):] }
 
 // wholeCharacters is the length without a character that has only begun.
 func wholeCharacters(p []byte) int {
@@ -107,7 +124,7 @@ func wholeCharacters(p []byte) int {
 
 // text is the output, without its middle if it is long.
 func (t *transcript) text() string {
-	tail := t.tail[max(len(t.tail)-tailBytes, 0):]
+	tail := t.end()
 	if left := t.total - len(t.head) - len(tail); left > 0 {
 		return strings.ToValidUTF8(string(t.head), "\uFFFD") + fmt.Sprintf("\n[%d bytes are left out here; write long output into a file]\n", left) + strings.ToValidUTF8(string(tail), "\uFFFD")
 	}

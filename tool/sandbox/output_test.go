@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/tool"
 )
 
@@ -19,7 +20,7 @@ type teller struct {
 	told []string
 }
 
-func (s *teller) Progress(p tool.Progress) { s.told = append(s.told, p.Text) }
+func (s *teller) Show(_ int, part item.Block) { s.told = append(s.told, part.Text) }
 
 // Whatever is written in whatever pieces: short output is kept to the byte, long output keeps its beginning and its end, and
 // what is told is valid and is what was written.

@@ -83,22 +83,22 @@ func execute(ctx context.Context, r runner, call tool.Call, c command) (item.Too
 	before := marks(c.folder)
 	t := &transcript{scope: call.Scope}
 	got, err := r.run(ctx, c, t.write)
-	t.flush(true)
 	if err != nil {
+		t.flush(true)
 		return item.ToolResult{}, err
 	}
-	text := t.text()
+	text, said := t.text(), got.said()
 	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
+		said = "\n" + said
 	}
-	text += got.said()
 	if names := changed(before, marks(c.folder)); len(names) > 0 {
 		if err := call.Scope.Update(files.Artifacts, names); err != nil {
 			return item.ToolResult{}, err
 		}
-		text += "\n[in outputs, new or changed: " + strings.Join(names, ", ") + "]"
+		said += "\n[in outputs, new or changed: " + strings.Join(names, ", ") + "]"
 	}
-	return tool.Text(text), nil
+	t.close(said)
+	return tool.Text(text + said), nil
 }
 
 const longestScript = 1 << 20

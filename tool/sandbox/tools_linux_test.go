@@ -23,20 +23,21 @@ import (
 type scope struct {
 	folder *os.Root
 
-	mu       sync.Mutex
-	progress []tool.Progress
-	told     func()
-	updates  map[string]any
-	locals   map[any]any
+	mu      sync.Mutex
+	shown   []string
+	told    func()
+	updates map[string]any
+	locals  map[any]any
 }
 
 func (*scope) Ask(tool.Question) (json.RawMessage, error) { panic("nobody asks") }
 func (*scope) Emit(context.Context, string, any) error    { return nil }
 func (*scope) Store() tool.Store                          { return nil }
 func (s *scope) Folder() (*os.Root, error)                { return s.folder, nil }
-func (s *scope) Progress(p tool.Progress) {
+func (*scope) Progress(tool.Progress)                     {}
+func (s *scope) Show(_ int, part item.Block) {
 	s.mu.Lock()
-	s.progress = append(s.progress, p)
+	s.shown = append(s.shown, part.Text)
 	s.mu.Unlock()
 	if s.told != nil {
 		s.told()
@@ -54,14 +55,6 @@ func (s *scope) Local(key any, make func() any) any {
 		s.locals[key] = make()
 	}
 	return s.locals[key]
-}
-
-func (s *scope) text() string {
-	var b strings.Builder
-	for _, p := range s.progress {
-		b.WriteString(p.Text)
-	}
-	return b.String()
 }
 
 // call calls a tool by name, as an agent does.
@@ -104,8 +97,8 @@ func TestCommandWorksOnTheFilesOfItsThread(t *testing.T) {
 	if got := item.JoinText(res.Content); got != want || res.Error {
 		t.Errorf("got %v %q, want %q", res.Error, got, want)
 	}
-	if got := sc.text(); got != "oops\n1\n2\n3\n" {
-		t.Errorf("told while it ran: %q", got)
+	if got := strings.Join(sc.shown, ""); got != want {
+		t.Errorf("people see %q, want %q", got, want)
 	}
 	if got := sc.updates[files.Artifacts]; !slices.Equal(got.([]string), []string{"/mnt/user-data/outputs/deep/a.txt"}) {
 		t.Errorf("artifacts: %v", got)
@@ -157,8 +150,8 @@ func TestCommandIsToldAboutWhileItRuns(t *testing.T) {
 	if got := item.JoinText(res.Content); got != "first\nsecond\n[exit code 0]" {
 		t.Errorf("got %q", got)
 	}
-	if sc.progress[0].Text != "first\n" {
-		t.Errorf("first told: %q", sc.progress[0].Text)
+	if sc.shown[0] != "first\n" {
+		t.Errorf("first shown: %q", sc.shown[0])
 	}
 }
 
