@@ -66,6 +66,8 @@ type Options struct {
 	Page fs.FS
 	// Model is the name of the model that answers where nobody chooses one, for the page to tell people.
 	Model string
+	// ToolsOff are groups of tools that agents do not have, or not whole, each with the reason, for /info.
+	ToolsOff map[string]string
 	// Version is what /info says.
 	Version string
 }
@@ -107,7 +109,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Folder: parts.Folder, Quota: parts.Quota,
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoDocs: !opt.serves(Docs),
-		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model,
+		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
 		Documents: opt.Documents,
 	}
 	if o.Webhooks {

@@ -53,6 +53,8 @@ type Config struct {
 	// ThreadBytes and ThreadFiles bound what they leave in the folder of a thread; 0 for the defaults, -1 for no limit.
 	ThreadBytes int64 `yaml:"thread_bytes"`
 	ThreadFiles int   `yaml:"thread_files"`
+	// Sandbox is where agents run code.
+	Sandbox SandboxConfig `yaml:"sandbox"`
 	// MaxRuns is how many runs execute at once.
 	MaxRuns int `yaml:"max_runs"`
 	// MaxAttempts is how many crashes a run may see at one place before it is given up.
@@ -125,6 +127,9 @@ func loadConfig(path, data string) (Config, error) {
 	var err error
 	if c.Webhooks.allow, err = outbound.ParseAllow(c.Webhooks.Allow); err != nil {
 		return c, fmt.Errorf("configuration: webhooks.allow: %w", err)
+	}
+	if err := c.Sandbox.check(); err != nil {
+		return c, fmt.Errorf("configuration: %w", err)
 	}
 	if err := c.Retry.Validate(); err != nil {
 		return c, fmt.Errorf("configuration: %w", inYAML(err))

@@ -62,7 +62,7 @@ func doctor(t *testing.T, dir, settings string) (code int, found []checkup.Findi
 func TestHealthyFolderIsWell(t *testing.T) {
 	dir := lived(t)
 	config := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(config, []byte("addr: 127.0.0.1:0\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("addr: 127.0.0.1:0\nsandbox: off\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, out, notes := invoke(t, "--config", config, "--data", dir, "doctor")

@@ -29,6 +29,7 @@ type kit struct {
 var kits = []func(*env, Config, *slog.Logger) (kit, error){
 	fileKit,
 	webKit,
+	sandboxKit,
 }
 
 // hands are the kits of a process.
@@ -55,6 +56,17 @@ func (h hands) tools() []tool.Tool {
 		}
 	}
 	return all
+}
+
+// off says of each group that is off, or not whole, why.
+func (h hands) off() map[string]string {
+	why := map[string]string{}
+	for _, k := range h {
+		if k.off != "" {
+			why[k.group] = k.off
+		}
+	}
+	return why
 }
 
 // Close ends what the kits started, the last first.

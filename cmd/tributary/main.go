@@ -19,6 +19,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	"github.com/tributary-ai/tributary/tool/sandbox"
 )
 
 // version is set by the build; see the Makefile.
@@ -53,6 +54,7 @@ type env struct {
 }
 
 func main() {
+	sandbox.Main() // first: it is what the program is in a sandbox
 	// The first signal asks for an orderly end; the second one kills, as ever.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

@@ -17,9 +17,12 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/tributary-ai/tributary/tool/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Main()
 	if os.Getenv(asProgram) != "" { // see program
 		main()
 	}

@@ -22,6 +22,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/tributary-ai/tributary/tool/sandbox"
 )
 
 // row is a line of the table.
@@ -94,9 +96,11 @@ var sections = []section{
 	{"documents: indexing and searching", documents, "", ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},
 	{"agents: middleware", middlewares, "", ""},
+	{"sandbox: one command, from the call to its result", sandboxed, "", "the bare interpreter, same run"},
 }
 
 func main() {
+	sandbox.Main()
 	write := flag.String("write", "", "write the table to this file")
 	only := flag.String("only", "", "measure only sections whose name matches")
 	quick := flag.Bool("quick", false, "short measurements, to see that everything works")

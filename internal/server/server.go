@@ -89,9 +89,11 @@ type Options struct {
 	// Documents is the search in local documents; without it there is no route for it.
 	Documents documents.Search
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
-	Model   string
-	Version string
-	Log     *slog.Logger
+	Model string
+	// ToolsOff are groups of tools that agents do not have, each with the reason.
+	ToolsOff map[string]string
+	Version  string
+	Log      *slog.Logger
 }
 
 // Server answers HTTP requests. Goroutines that outlive the request they serve write streams that were parked (see package stream), and
@@ -130,6 +132,9 @@ func New(opt Options) (*Server, error) {
 	if opt.LargeBytes <= 0 {
 		opt.LargeBytes = 64 << 20
 	}
+	if opt.ToolsOff == nil {
+		opt.ToolsOff = map[string]string{}
+	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
@@ -154,7 +159,7 @@ func (s *Server) mount() error {
 	s.routes.Section("server", "Open to everybody")
 	s.mountHealth()
 	s.routes.Open("GET /info", s.info, edge.Doc{Summary: "What it is, and how busy", Answer: jsonvalue.Object{
-		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0}, {"model", ""},
+		{"version", ""}, {"flags", map[string]bool{}}, {"active_runs", 0}, {"uptime_s", 0}, {"model", ""}, {"tools_off", map[string]string{}},
 	}})
 	var home http.HandlerFunc
 	if s.opt.Page != nil {
@@ -222,6 +227,7 @@ func (s *Server) info(w http.ResponseWriter, _ *http.Request) error {
 		"active_runs": s.opt.Engine.Active(),
 		"uptime_s":    int(time.Since(s.started).Seconds()),
 		"model":       s.opt.Model,
+		"tools_off":   s.opt.ToolsOff,
 	})
 }
 

@@ -149,7 +149,7 @@ func small(conv []item.Message, question string) (reply, bool) {
 		return reply{text: text, thought: "This is arithmetic with two numbers, which I do myself."}, true
 	}
 	// "and to twenty?" after something was counted
-	if m := onlyTo.FindStringSubmatch(question); m != nil && len(before) > 0 {
+	if m := onlyTo().FindStringSubmatch(question); m != nil && len(before) > 0 {
 		if _, counted := count(before[0]); counted {
 			text, ok := count("count to " + m[1])
 			return reply{text: text}, ok

@@ -1,0 +1,310 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// order is what the launcher is told to do.
+type order struct {
+	Argv   []string `json:"argv"`
+	Name   string   `json:"name"`
+	Script string   `json:"script"`
+	Self   []string `json:"self,omitempty"` // run the own program under these arguments, in place of Argv
+
+	Binds    []bind `json:"binds"`
+	Network  bool   `json:"network"`
+	Landlock int    `json:"landlock"`
+
+	Memory    int64         `json:"memory"`
+	Processes int           `json:"processes"`
+	CPU       time.Duration `json:"cpu"`
+	Scratch   int64         `json:"scratch"`
+	FileSize  int64         `json:"file_size"`
+	// WatchMemory and WatchProcesses say that no control group counts, and the launcher has to.
+	WatchMemory    bool `json:"watch_memory"`
+	WatchProcesses bool `json:"watch_processes"`
+}
+
+// report is what the launcher says at the end.
+type report struct {
+	outcome
+	Error string `json:"error,omitempty"` // why there was no jail
+}
+
+// insideID is the user and the group that commands see themselves as.
+const insideID = 1000
+
+// The launcher's descriptors, beside the usual three.
+const (
+	orderFD  = 3 // a socket: the folders, the order, then one byte for each wish that the command may end; its end is the end of all
+	reportFD = 4
+)
+
+// become is the other end of the names in main.go.
+func become(name string) {
+	switch name {
+	case asLauncher:
+		launcher()
+	case asAttacker:
+		attacker()
+	case asNobody: // whoever started it has what it wanted, and ends it
+		select {}
+	}
+}
+
+// launcher is the first process of the jail: it builds the walls, starts the command behind them, and buries the dead. It
+// stays outside of the last walls itself, which is possible because they are built around one thread: the one that
+// starts the command.
+func launcher() {
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	if os.Getpid() != 1 {
+		fmt.Fprintln(os.Stderr, "this is a part of tributary that only tributary itself can start")
+		os.Exit(2)
+	}
+	in, out := bufio.NewReader(os.NewFile(orderFD, "order")), os.NewFile(reportFD, "report")
+	folders, err := receive()
+	line, gone := in.ReadBytes('\n')
+	if gone != nil {
+		os.Exit(2) // the server is gone, or had nothing to do for us
+	}
+	var r report
+	var o order
+	if err == nil {
+		err = json.Unmarshal(line, &o)
+	}
+	for i := range o.Binds {
+		if b := &o.Binds[i]; b.FD >= 0 && b.FD < len(folders) {
+			b.FD = folders[b.FD]
+		}
+	}
+	if err == nil {
+		r.outcome, err = o.carryOut(in)
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	_ = json.NewEncoder(out).Encode(r)
+	os.Exit(0)
+}
+
+// receive waits for the folders, which come with the first byte.
+func receive() (folders []int, err error) {
+	first, with := make([]byte, 1), make([]byte, unix.CmsgSpace(4*len(areas)))
+	var n, more int
+	for {
+		n, more, _, _, err = unix.Recvmsg(orderFD, first, with, unix.MSG_CMSG_CLOEXEC)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil || n == 0 {
+		os.Exit(2) // the server is gone
+	}
+	messages, err := unix.ParseSocketControlMessage(with[:more])
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		rights, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return nil, err
+		}
+		folders = append(folders, rights...)
+	}
+	return folders, nil
+}
+
+func (o *order) carryOut(in *bufio.Reader) (outcome, error) {
+	if err := unix.CloseRange(orderFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return outcome{}, fmt.Errorf("close_range: %w", err)
+	}
+	own := -1
+	if o.Self != nil {
+		var err error
+		if own, err = unix.Open("/proc/self/exe", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return outcome{}, fmt.Errorf("the own program: %w", err)
+		}
+	}
+	if err := newRoot(o); err != nil {
+		return outcome{}, err
+	}
+	if err := unix.Sethostname([]byte("sandbox")); err != nil {
+		return outcome{}, fmt.Errorf("host name: %w", err)
+	}
+	unix.Umask(0o022)
+	if err := o.limit(); err != nil {
+		return outcome{}, err
+	}
+	var met atomic.Pointer[string]
+	go obey(in)
+	go o.watch(&met)
+	if err := o.confine(own); err != nil {
+		return outcome{}, err
+	}
+	pid, err := o.start(own)
+	if err != nil {
+		return outcome{}, err
+	}
+	got, err := bury(pid)
+	if why := met.Load(); why != nil {
+		got.Why = *why
+	}
+	return got, err
+}
+
+// limit sets what a process may have. The launcher has it too, and needs little.
+func (o *order) limit() error {
+	cpu := uint64(max(o.CPU/time.Second, 1))
+	limits := []struct {
+		which     int
+		soft, top uint64
+	}{
+		{unix.RLIMIT_CORE, 0, 0},
+		{unix.RLIMIT_CPU, cpu, cpu + 1},
+		{unix.RLIMIT_NOFILE, 1024, 1024},
+		{unix.RLIMIT_NPROC, uint64(o.Processes + spare), uint64(o.Processes + spare)},
+		{unix.RLIMIT_MEMLOCK, 64 << 10, 64 << 10},
+		{unix.RLIMIT_MSGQUEUE, 0, 0},
+		{unix.RLIMIT_SIGPENDING, 1024, 1024},
+		{unix.RLIMIT_RTPRIO, 0, 0},
+	}
+	if o.FileSize >= 0 {
+		limits = append(limits, struct {
+			which     int
+			soft, top uint64
+		}{unix.RLIMIT_FSIZE, uint64(o.FileSize), uint64(o.FileSize)})
+	}
+	for _, l := range limits {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(l.which, &now); err != nil {
+			return fmt.Errorf("limit %d: %w", l.which, err)
+		}
+		// The server may have a lower limit itself, which cannot be raised.
+		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: min(l.soft, now.Max), Max: min(l.top, now.Max)}); err != nil {
+			return fmt.Errorf("limit %d: %w", l.which, err)
+		}
+	}
+	return nil
+}
+
+// spare are the threads of the launcher, which count too.
+const spare = 24
+
+// confine builds the last walls around the calling thread. What it starts has them as well.
+func (o *order) confine(own int) error {
+	// Nobody in the jail can look into the launcher, nor get hold of the program that it is: not even of a descriptor that
+	// could be opened for writing once the program has ended.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("undumpable: %w", err)
+	}
+	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, 5) // the server goes first
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	if err := landlock(o.Landlock, o.Network, own); err != nil {
+		return err
+	}
+	families := []uint32{unix.AF_UNIX}
+	if o.Network {
+		families = []uint32{unix.AF_INET, unix.AF_INET6}
+		if o.Landlock >= landlockScope { // or sockets of the machine that have no file could be reached
+			families = append(families, unix.AF_UNIX)
+		}
+	}
+	return program(families, !o.WatchMemory).install()
+}
+
+func dropCapabilities() error {
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("ambient capabilities: %w", err)
+	}
+	for c := uintptr(0); ; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); errors.Is(err, unix.EINVAL) && c > unix.CAP_AUDIT_READ {
+			break // the kernel has no more
+		} else if err != nil {
+			return fmt.Errorf("drop capability %d: %w", c, err)
+		}
+	}
+	const locked = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<6 | 1<<7 // NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock
+	if err := unix.Prctl(unix.PR_SET_SECUREBITS, locked, 0, 0, 0); err != nil {
+		return fmt.Errorf("secure bits: %w", err)
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&head, &none[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	return nil
+}
+
+// start starts the command behind the walls.
+func (o *order) start(own int) (pid int, err error) {
+	null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	// One process that wants too much memory is told so, and can say it in its own words; what bounds all of them together is the
+	// control group or the watch. A shell sets this limit, because the launcher must not have it: Go's runtime needs room.
+	argv := append([]string{"/bin/sh", "-c", `ulimit -d "$0"; exec "$@"`, strconv.FormatInt(o.Memory>>10, 10)}, append(o.Argv, "/run/"+o.Name)...)
+	path := argv[0]
+	if o.Self != nil {
+		argv, path = o.Self, fmt.Sprintf("/proc/self/fd/%d", own)
+	}
+	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
+		Dir: mountPoint(workspaceArea), Files: []uintptr{uintptr(null), 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Env: []string{
+			"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "HOME=/tmp", "TMPDIR=/tmp", "USER=sandbox", "LANG=C.UTF-8",
+			"PWD=" + mountPoint(workspaceArea), "PYTHONPATH=" + mountPoint(workspaceArea), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1",
+		},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("start %s: %w", argv[0], err)
+	}
+	return pid, nil
+}
+
+// bury waits for the command, and for all that were left to us meanwhile. What is alive when it returns dies with us.
+func bury(command int) (outcome, error) {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return outcome{}, fmt.Errorf("wait: %w", err)
+		case pid != command:
+		case status.Signaled():
+			return outcome{Code: 128 + int(status.Signal()), Signal: unix.SignalName(status.Signal())}, nil
+		default:
+			return outcome{Code: status.ExitStatus()}, nil
+		}
+	}
+}
+
+// obey does what the server wishes later on.
+func obey(in *bufio.Reader) {
+	for {
+		if _, err := in.ReadByte(); err != nil {
+			os.Exit(2) // the server is gone, and so are we all
+		}
+		_ = unix.Kill(-1, unix.SIGTERM)
+	}
+}

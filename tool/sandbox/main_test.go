@@ -1,0 +1,16 @@
+package sandbox
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	if len(os.Args) > 1 && os.Args[0] == "hostile" { // see hostile_linux_test.go
+		hostile(os.Args[1:])
+	}
+	goleak.VerifyTestMain(m)
+}
