@@ -77,6 +77,7 @@ var Rules = []Rule{
 		"it serves files by the names that agents know them by"},
 	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,
 		"a dialect knows its own wire and no other dialect"},
+	{"internal/server/mcp", join(nouns, runs, []string{"internal/server/edge"}), nil, "a dialect knows its own wire and no other dialect"},
 	{"internal/server/langgraph/state", join(nouns, runs, routes, langgraph), nil, "every other resource of LangGraph's shows states"},
 	{"internal/server/langgraph/threads", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/state"}), nil, "a thread has a state, and runs have a thread"},
 	{"internal/server/langgraph/runs", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/state", "internal/server/langgraph/threads"}), nil,
@@ -120,6 +121,9 @@ var Vendors = []Vendor{
 	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
 	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
+
+	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/conformance/...", "internal/server/mcp", "tool/mcp"}, "MCP is spoken by its own packages only"},
+	{"golang.org/x/oauth2", []string{"tool/mcp"}, "the MCP SDK's words for tokens"},
 
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
