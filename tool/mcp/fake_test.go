@@ -122,7 +122,9 @@ func newFake() *fake {
 	f.add("fail", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no such city"}}}, nil
 	})
-	f.add("refuse", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, errors.New("not\x07 today") })
+	f.add("refuse", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return nil, errors.New("not\x07 today")
+	})
 	return f
 }
 
@@ -153,7 +155,9 @@ func question() *mcp.ElicitParams {
 	return &mcp.ElicitParams{Message: "Which colour?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"colour":{"type":"string"}},"required":["colour"]}`)}
 }
 
-func answered(r *mcp.ElicitResult) *mcp.CallToolResult { return say(fmt.Sprint(r.Action, " ", r.Content["colour"])) }
+func answered(r *mcp.ElicitResult) *mcp.CallToolResult {
+	return say(fmt.Sprint(r.Action, " ", r.Content["colour"]))
+}
 
 // stdio is a server that is this test binary.
 func stdio(t *testing.T, kind string) Server {

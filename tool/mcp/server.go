@@ -142,7 +142,9 @@ func validServer(s string) bool {
 const nameRunes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // offers reports that an agent has the server's tools.
-func (s *Server) offers(agent string) bool { return s.Agents == nil || slices.Contains(s.Agents, agent) }
+func (s *Server) offers(agent string) bool {
+	return s.Agents == nil || slices.Contains(s.Agents, agent)
+}
 
 // scope names those who have a session in common.
 func (s *Server) scope(owner, thread string) string {

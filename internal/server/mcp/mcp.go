@@ -1,0 +1,127 @@
+// Package mcp serves assistants to MCP clients: every assistant is a tool, threads and what was left in their outputs are
+// resources. It is spoken at /mcp over streamable HTTP, and over the input and output of a process ([Service.Server]).
+//
+// # Laws
+//
+//   - Every request has an owner. What belongs to another owner is neither listed nor found.
+//   - A request stands alone: nothing is kept between two of them, so it does not matter which process answers the next.
+//   - A call is a run like any other, in a thread that other dialects see too. Its text is told as progress while it
+//     comes, to a client that wants progress.
+//   - A client that cancels a call stops its run. A connection that breaks stops nothing, but with clients of the version
+//     2026-07-28 and later, for which that is how to cancel.
+//   - A run that stops to ask is no failure: the result says what is asked, and how to answer it.
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/server/edge"
+)
+
+// Store is what is read.
+type Store interface {
+	run.Assistants
+	graph.Checkpointer
+	Thread(ctx context.Context, who run.Identity, id string) (run.Thread, error)
+	SearchThreads(ctx context.Context, who run.Identity, q run.ThreadQuery) ([]run.Thread, int, error)
+	ThreadRuns(ctx context.Context, who run.Identity, thread string, status run.Status, limit, offset int) ([]run.Run, error)
+}
+
+// Engine executes runs.
+type Engine interface {
+	Prepare(ctx context.Context, who run.Identity, o run.Order) (*run.Draft, error)
+	Cancel(ctx context.Context, who run.Identity, id string, action run.Action) (run.Run, error)
+	Asked(ctx context.Context, who run.Identity, thread string) ([]graph.Interrupt, error)
+}
+
+// Options are what the service needs. Folder may be nil: then there are no files. The rest is required.
+type Options struct {
+	Store   Store
+	Engine  Engine
+	Journal *journal.Journal
+	// Folder opens the folder of a thread; who asked for it closes it.
+	Folder func(who run.Identity, thread string) (*os.Root, error)
+	// Closing ends what clients wait for; nil for never.
+	Closing <-chan struct{}
+	Version string
+	Log     *slog.Logger
+}
+
+// Service serves assistants.
+type Service struct {
+	opt  Options
+	http *sdk.StreamableHTTPHandler
+}
+
+// New makes the service.
+func New(opt Options) *Service {
+	s := &Service{opt: opt}
+	s.http = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		c := r.Context().Value(callerKey{}).(caller)
+		return s.server(c)
+	}, &sdk.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: edge.MaxBody,
+		DisableLocalhostProtection: true, // the server looks at hosts and origins itself, and knows which it has
+	})
+	return s
+}
+
+// caller is who asks, and by what.
+type caller struct {
+	who  run.Identity
+	left <-chan struct{} // closed when the connection has gone; nil where that ends the call anyway
+}
+
+type callerKey struct{}
+
+// modern is the version of the protocol from which on a connection that is closed cancels its request.
+const modern = "2026-07-28"
+
+// Mount adds the routes.
+func (s *Service) Mount(t *edge.Routes) {
+	t.Section("mcp", "Assistants as tools, threads and their files as resources, for MCP clients")
+	t.Handle("POST /mcp", s.serve, edge.Doc{Summary: "Speak the Model Context Protocol", Body: map[string]any{}, Status: []int{200, 202}, Stream: true, Fails: []int{415}})
+	t.Handle("GET /mcp", s.refuse, edge.Doc{Summary: "There is no stream beside the requests", Fails: []int{405}})
+	t.Handle("DELETE /mcp", s.refuse, edge.Doc{Summary: "There is no session to end", Fails: []int{405}})
+}
+
+func (s *Service) serve(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	c := caller{who: who}
+	if r.Header.Get("Mcp-Protocol-Version") < modern {
+		c.left = r.Context().Done()
+	}
+	s.http.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	return nil
+}
+
+func (s *Service) refuse(w http.ResponseWriter, r *http.Request, _ run.Identity) error {
+	w.Header().Set("Allow", http.MethodPost)
+	return edge.Refuse(http.StatusMethodNotAllowed, "MCP is spoken here with POST; there are no sessions")
+}
+
+// Server speaks for an owner, over a connection of the caller's: see [sdk.Server.Run].
+func (s *Service) Server(who run.Identity) *sdk.Server { return s.server(caller{who: who}) }
+
+func (s *Service) server(c caller) *sdk.Server {
+	srv := sdk.NewServer(&sdk.Implementation{Name: "tributary", Version: s.opt.Version}, &sdk.ServerOptions{
+		Instructions: "Each tool is an assistant: give it a message, and the thread_id of an earlier result to go on with that conversation.",
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+	})
+	l := &listing{Service: s, caller: c, server: srv}
+	srv.AddReceivingMiddleware(l.current)
+	srv.AddResourceTemplate(&sdk.ResourceTemplate{
+		Name: "thread", URITemplate: threadURI + "{thread_id}", MIMEType: "application/json", Description: "A conversation: its status, its messages, and what it asks.",
+	}, l.readThread)
+	srv.AddResourceTemplate(&sdk.ResourceTemplate{
+		Name: "file", URITemplate: threadURI + "{thread_id}/outputs/{+path}", Description: "A file that an assistant made.",
+	}, l.readFile)
+	return srv
+}
