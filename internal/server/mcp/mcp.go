@@ -1,5 +1,5 @@
 // Package mcp serves assistants to MCP clients: every assistant is a tool, threads and what was left in their outputs are
-// resources. It is spoken at /mcp over streamable HTTP, and over the input and output of a process ([Service.Server]).
+// resources. It is spoken at /mcp over streamable HTTP, and over the input and output of a process ([Service.Talk]).
 //
 // # Laws
 //
@@ -14,6 +14,7 @@ package mcp
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -107,8 +108,15 @@ func (s *Service) refuse(w http.ResponseWriter, r *http.Request, _ run.Identity)
 	return edge.Refuse(http.StatusMethodNotAllowed, "MCP is spoken here with POST; there are no sessions")
 }
 
-// Server speaks for an owner, over a connection of the caller's: see [sdk.Server.Run].
-func (s *Service) Server(who run.Identity) *sdk.Server { return s.server(caller{who: who}) }
+// Talk speaks for an owner with one client, in lines of JSON, until the client ends what we read or ctx ends.
+func (s *Service) Talk(ctx context.Context, who run.Identity, in io.Reader, out io.Writer) error {
+	return s.server(caller{who: who}).Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: open{out}})
+}
+
+// open is a writer that somebody else closes.
+type open struct{ io.Writer }
+
+func (open) Close() error { return nil }
 
 func (s *Service) server(c caller) *sdk.Server {
 	srv := sdk.NewServer(&sdk.Implementation{Name: "tributary", Version: s.opt.Version}, &sdk.ServerOptions{
