@@ -50,11 +50,12 @@ type fake struct {
 	calls     atomic.Int32
 	sessions  atomic.Int32
 	cancelled chan struct{} // a call of "hang" was cancelled
+	heard     chan struct{} // progress was passed on
 	stop      chan struct{} // closed when the test is over
 }
 
 func newFake() *fake {
-	f := &fake{cancelled: make(chan struct{}, 10), stop: make(chan struct{})}
+	f := &fake{cancelled: make(chan struct{}, 10), heard: make(chan struct{}, 1), stop: make(chan struct{})}
 	f.server = mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1"}, &mcp.ServerOptions{
 		InitializedHandler: func(context.Context, *mcp.InitializedRequest) { f.sessions.Add(1) },
 	})
@@ -86,6 +87,10 @@ func newFake() *fake {
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: req.Params.GetProgressToken(), Message: "half\x1b way\u202e", Progress: 1, Total: 2,
 		})
+		select {
+		case <-f.heard: // what is told at the end may come too late
+		case <-f.stop:
+		}
 		return say("done"), err
 	})
 	f.add("grow", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -264,6 +269,7 @@ func (w *world) wantFailure(name, text string) {
 type scope struct {
 	tool.Scope
 	answers []string // in order; when there are no more, a person is asked
+	heard   func()   // called when progress was told; nil for nothing
 	mu      sync.Mutex
 	asked   []tool.Question
 	told    []tool.Progress
@@ -287,6 +293,9 @@ func (s *scope) Progress(p tool.Progress) {
 	defer s.mu.Unlock()
 	s.told = append(s.told, p)
 	s.at = append(s.at, time.Now())
+	if s.heard != nil {
+		s.heard()
+	}
 }
 
 func names(tools map[string]tool.Tool) []string {

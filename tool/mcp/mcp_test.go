@@ -162,8 +162,10 @@ func TestAToolListThatChangesIsReadAgain(t *testing.T) {
 }
 
 func TestProgressIsPassedOn(t *testing.T) {
-	w := open(t, nil, stdio(t, "yes"))
-	sc := &scope{}
+	f := newFake()
+	s, client := f.web(t)
+	w := open(t, client, s)
+	sc := &scope{heard: func() { f.heard <- struct{}{} }}
 	w.want("progress", "done", tool.Call{Owner: "anna", Thread: "t1", Scope: sc})
 	if want := (tool.Progress{Message: "half way", Done: 1, Total: 2}); len(sc.told) != 1 || sc.told[0].Message != want.Message || sc.told[0].Done != 1 || sc.told[0].Total != 2 {
 		t.Errorf("told %+v, want %+v", sc.told, want)

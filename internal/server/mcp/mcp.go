@@ -13,11 +13,16 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -86,19 +91,54 @@ type callerKey struct{}
 // modern is the version of the protocol from which on a connection that is closed cancels its request.
 const modern = "2026-07-28"
 
+const versionHeader = "Mcp-Protocol-Version"
+
 // Mount adds the routes.
 func (s *Service) Mount(t *edge.Routes) {
 	t.Section("mcp", "Assistants as tools, threads and their files as resources, for MCP clients")
-	t.Handle("POST /mcp", s.serve, edge.Doc{Summary: "Speak the Model Context Protocol", Body: map[string]any{}, Status: []int{200, 202}, Stream: true, Fails: []int{415}})
-	t.Handle("GET /mcp", s.refuse, edge.Doc{Summary: "There is no stream beside the requests", Fails: []int{405}})
-	t.Handle("DELETE /mcp", s.refuse, edge.Doc{Summary: "There is no session to end", Fails: []int{405}})
+	t.Handle("POST /mcp", s.serve, edge.Doc{Summary: "Speak the Model Context Protocol", Body: request{}, Status: []int{200, 202}, Stream: true, Fails: []int{406}})
+	t.Handle("GET /mcp", s.refuse, edge.Doc{Summary: "There is no stream beside the requests", Status: []int{}, Fails: []int{405}})
+	t.Handle("DELETE /mcp", s.refuse, edge.Doc{Summary: "There is no session to end", Status: []int{}, Fails: []int{405}})
 }
 
+// request is what is sent: a message of JSON-RPC.
+type request struct {
+	Version string          `json:"jsonrpc" required:"true" enum:"2.0"`
+	ID      json.RawMessage `json:"id" doc:"of a request; a notice has none"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params" type:"object"`
+}
+
+// serve looks at a message before the SDK does, so that what is wrong with it is told as on every other route.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, who run.Identity) error {
+	var req request
+	raw, err := edge.DecodeRaw(w, r, &req)
+	if err != nil {
+		return err
+	}
+	if req.Version == "" {
+		return run.Invalidf("jsonrpc", "is required")
+	}
+	if req.Version != "2.0" {
+		return run.Invalidf("jsonrpc", "must be 2.0")
+	}
+	if err := edge.WantObject("params", req.Params); err != nil {
+		return err
+	}
+	version := r.Header.Get(versionHeader)
+	if known := sdk.SupportedProtocolVersions(); version != "" && version < modern && !slices.Contains(known, version) {
+		return edge.RefuseField(http.StatusBadRequest, versionHeader, versionHeader+": there is no version "+strconv.Quote(version)+"; there are "+strings.Join(known, ", "))
+	}
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	if !strings.Contains(accept, "*/*") && (!strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream")) {
+		return edge.RefuseField(http.StatusNotAcceptable, "Accept", "Accept: must have application/json and text/event-stream")
+	}
 	c := caller{who: who}
-	if r.Header.Get("Mcp-Protocol-Version") < modern {
+	if version < modern {
 		c.left = r.Context().Done()
 	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
+	r.Header.Set("Content-Type", "application/json")
 	s.http.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -188,11 +190,18 @@ func TestAnAssistantIsAToolWhoseTextStreams(t *testing.T) {
 		if err != nil || res.IsError || res.Status != "success" || res.Text != "first second" || !strings.Contains(textOf(res), "first second") || !strings.Contains(textOf(res), res.Thread) {
 			t.Fatalf("got %+v, %s, %v", res, textOf(res), err)
 		}
-		c.mu.Lock()
-		if got := strings.Join(c.told, ""); got != "first second" || len(c.told) < 2 {
-			t.Errorf("progress told %q", c.told)
+		// The client hears of progress beside the result, and perhaps after it.
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			c.mu.Lock()
+			told := slices.Clone(c.told)
+			c.mu.Unlock()
+			if strings.Join(told, "") == "first second" && len(told) >= 2 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("progress told %q", told)
+			}
 		}
-		c.mu.Unlock()
 		res, err = c.call("agent", map[string]any{"message": "and?", "thread_id": res.Thread})
 		if err != nil || res.Text != "You said: hello" {
 			t.Errorf("the conversation went on with %+v, %v", res, err)
