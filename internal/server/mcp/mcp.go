@@ -161,6 +161,8 @@ func (open) Close() error { return nil }
 func (s *Service) server(c caller) *sdk.Server {
 	srv := sdk.NewServer(&sdk.Implementation{Name: "tributary", Version: s.opt.Version}, &sdk.ServerOptions{
 		Instructions: "Each tool is an assistant: give it a message, and the thread_id of an earlier result to go on with that conversation.",
+		// What is listed and read belongs to one owner, and may be another in a moment.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = sdk.Cacheable{CacheScope: "private"} },
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
 	l := &listing{Service: s, caller: c, server: srv}
