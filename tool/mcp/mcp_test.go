@@ -55,7 +55,14 @@ func TestAServerThatDiesCostsOneCallAndIsStartedAgain(t *testing.T) {
 
 func TestAnHTTPServerThatForgotTheSessionIsAskedAgain(t *testing.T) {
 	f := newFake()
-	s, client := f.web(t)
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.server }, nil)
+	s, client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // without this stream, nothing but the next call tells that the session is gone
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
 	w := open(t, client, s)
 	w.want("echo", "{}")
 	for ss := range f.server.Sessions() {
@@ -268,8 +275,8 @@ func TestPicturesAndResourcesBecomeBlocks(t *testing.T) {
 		{Type: item.TextBlock, Text: "ab[2J"},
 		{Type: item.ImageBlock, MIME: "image/png", URL: "data:image/png;base64,cGljdHVyZQ=="},
 		{Type: item.TextBlock, Text: "[image: a file of type image/svg+xml and 8 bytes, which cannot be shown here.]"},
-		{Type: item.TextBlock, Text: "[A recording of type audio/mpeg and 4 bytes, which cannot be shown here.]"},
-		{Type: item.TextBlock, Text: "file:///a.txt:\ninside"},
+		{Type: item.TextBlock, Text: "\n[A recording of type audio/mpeg and 4 bytes, which cannot be shown here.]"},
+		{Type: item.TextBlock, Text: "\nfile:///a.txt:\ninside"},
 		{Type: item.ImageBlock, MIME: "image/webp", URL: "data:image/webp;base64,YmxvYg=="},
 		{Type: item.TextBlock, Text: "[x  (evil](https://example.com/x)"},
 	}

@@ -72,6 +72,9 @@ func (b *builder) add(c mcp.Content) {
 // say adds text, a block of its own.
 func (b *builder) say(text string) {
 	text = printable(text)
+	if n := len(b.blocks); n > 0 && b.blocks[n-1].Type == item.TextBlock && text != "" {
+		text = "\n" + text // models read the blocks as one text
+	}
 	if len(text) > b.text {
 		text, b.cut = head(text, b.text), true
 	}
