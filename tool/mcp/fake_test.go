@@ -138,7 +138,7 @@ func (f *fake) add(name string, h mcp.ToolHandler) {
 }
 
 func (f *fake) flood(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	for i := range 5000 {
+	for i := range 500 {
 		if err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: req.Params.GetProgressToken(), Message: strings.Repeat("x", 1000), Progress: float64(i),
 		}); err != nil {
@@ -146,7 +146,7 @@ func (f *fake) flood(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallTo
 		}
 	}
 	res := &mcp.CallToolResult{}
-	for range 50 {
+	for range 10 {
 		res.Content = append(res.Content, &mcp.TextContent{Text: strings.Repeat("ä", 20_000)}, &mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 64<<10)})
 	}
 	return res, nil
