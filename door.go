@@ -2,6 +2,7 @@ package tributary
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,4 +34,28 @@ func (g graphs) Graph(ctx context.Context, name string, req run.Request) (*graph
 	}
 	req.Graph = name
 	return g.r.build(ctx, run.Run{Request: req})
+}
+
+// settings is a [model.Models] that says what a run can be told about its model: JSON Schemas by name.
+type settings interface {
+	Settings() map[string]json.RawMessage
+}
+
+// Schemas tells what the built-in graph can be configured with, in configurable values or in the context. Of other graphs
+// only their builders know.
+func (g graphs) Schemas(name string) (configurable, context json.RawMessage) {
+	if _, own := g.r.opt.Graphs[name]; own || name != DefaultGraph {
+		return nil, nil
+	}
+	known := map[string]json.RawMessage{
+		"max_steps": json.RawMessage(`{"type":"integer","minimum":1,"maximum":10000,"description":"how often the model may be called for one answer"}`),
+	}
+	if s, ok := g.r.models.(settings); ok {
+		maps.Copy(known, s.Settings())
+	}
+	schema, err := json.Marshal(map[string]any{"type": "object", "properties": known})
+	if err != nil {
+		return nil, nil // what others wrote is no JSON
+	}
+	return schema, schema
 }

@@ -209,7 +209,7 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 	}
 	finish, err := c.stream(ctx, w, rec, m, info, req)
 	if err == nil {
-		err = c.accept(w, info)
+		err = c.accept(w, info, finish.Reason)
 	}
 	if err == nil {
 		// What is complete is kept, even if somebody cancels at this moment.
@@ -246,11 +246,12 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 }
 
 // accept asks whoever called what he thinks of the answer.
-func (c *call) accept(w *turn.Writer, info model.Info) error {
+func (c *call) accept(w *turn.Writer, info model.Info, finish item.Finish) error {
 	if c.opts.Accept == nil {
 		return nil
 	}
 	msg := w.Message()
+	msg.Finish = finish
 	err := c.opts.Accept(msg)
 	if err == nil {
 		return nil

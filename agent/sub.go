@@ -94,7 +94,7 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 		return item.ToolResult{}, t.failure(reasonOf(end))
 	}
 	res, err := x.scope.Run(ctx, t.graph, graph.Child{
-		Task: c.ID, Agent: t.sub.Name, Title: in.Title,
+		Task: c.ID, Agent: t.sub.Name, Title: in.Title, Alone: true,
 		Input: map[string]any{"messages": []item.Message{item.UserText("in_"+c.ID, in.Prompt)}},
 	})
 	if err != nil {
@@ -111,7 +111,7 @@ func (t *subTool) drop(ctx context.Context, x *execution) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	cancel(errDropped)
-	_, err := x.scope.Run(ctx, t.graph, graph.Child{Task: x.call.CallID, Agent: t.sub.Name, Input: map[string]any{"messages": []item.Message{}}})
+	_, err := x.scope.Run(ctx, t.graph, graph.Child{Task: x.call.CallID, Agent: t.sub.Name, Alone: true, Input: map[string]any{"messages": []item.Message{}}})
 	if errors.Is(err, errDropped) {
 		return nil
 	}

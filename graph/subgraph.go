@@ -143,6 +143,9 @@ type Child struct {
 	Title string
 	// Uncalled says that no tool call opened it, as with an expert of a team.
 	Uncalled bool
+	// Alone says that the node's execution runs no other child. Its namespace is then the execution's own, "node:execution",
+	// as a subgraph's is: LangGraph's clients look for the sub-agent of a call there.
+	Alone bool
 	// Input is an object of the child's fields: a json.RawMessage, a []Write, or what encodes as one.
 	Input any
 }
@@ -163,7 +166,11 @@ func (s *Scope) Run(ctx context.Context, g *Graph, c Child) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	e := s.engine.below(g, s.task.Node+":"+childID(s.task.ID, c.Task))
+	id := s.task.ID
+	if !c.Alone {
+		id = childID(id, c.Task)
+	}
+	e := s.engine.below(g, s.task.Node+":"+id)
 	e.task, e.meter = c.Task, &meter{parent: s.engine.meter}
 	ctx, leave := s.engine.x.Control.enter(ctx, c.Task)
 	defer leave()

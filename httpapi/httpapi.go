@@ -17,6 +17,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
 )
@@ -29,6 +30,12 @@ const (
 	LangGraph Wire = "langgraph" // LangGraph's API: /assistants, /threads, /runs, /store
 	MCP       Wire = "mcp"       // assistants as tools of the Model Context Protocol: /mcp
 	Docs      Wire = "docs"      // a description of all routes: /docs, /openapi.json, and / for browsers
+)
+
+// Found is what a search in documents found, and Passage a stretch of a document.
+type (
+	Found   = documents.Found
+	Passage = documents.Passage
 )
 
 // Options are the settings of a [Handler]; the zero value serves every wire at the root, to the local user.
@@ -53,6 +60,8 @@ type Options struct {
 	Limits Limits
 	// Access, where set, has a line for each request; Audit one for each change: who did what.
 	Access, Audit *slog.Logger
+	// Documents, where set, is the search behind GET /documents/search.
+	Documents func(ctx context.Context, query string, limit int) (Found, error)
 	// Page is the page for people at /, as ui.Files has it; without it browsers are led to the description of the routes. It
 	// is served with Docs and at the root only: it looks for what it needs there.
 	Page fs.FS
@@ -100,6 +109,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model,
+		Documents: opt.Documents,
 	}
 	if o.Webhooks {
 		allow, err := outbound.ParseAllow(opt.WebhookAllow)

@@ -76,6 +76,8 @@ type Config struct {
 	Retry tributary.Retry `yaml:"retry"`
 	// Answers bounds what one answer of a model may hold; docs/models.md has the defaults. -1 is no limit.
 	Answers model.Limits `yaml:"answers"`
+	// Web is what agents may do on the web.
+	Web WebConfig `yaml:"web"`
 }
 
 // WebhookConfig is the part of the file about webhooks.

@@ -203,13 +203,17 @@ func lookAtModels(c Config) []checkup.Finding {
 }
 
 func lookAtDocuments(ctx context.Context, c Config) (found []checkup.Finding) {
-	for _, dir := range c.Docs {
+	folders, err := c.folders()
+	if err != nil {
+		found = append(found, checkup.Bad("mend or delete the list", "documents: %v", err))
+	}
+	for _, dir := range folders {
 		if _, err := os.ReadDir(dir); err != nil {
 			found = append(found, checkup.Bad("make the folder readable, or take it out of the configuration", "documents: %v", err))
 		}
 	}
 	name := "search.db"
-	if len(c.Docs) > 0 {
+	if len(folders) > 0 {
 		name = "documents.db"
 	}
 	path := filepath.Join(c.Data, name)

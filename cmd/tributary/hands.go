@@ -34,6 +34,7 @@ type kit struct {
 var kits = []func(*env, Config, *slog.Logger) (kit, error){
 	fileKit,
 	mcpKit,
+	webKit,
 }
 
 // hands are the kits of a process.
@@ -106,7 +107,7 @@ func (toolsCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	all = append(hands{{group: "documents", tools: []tool.Tool{search.ToolOf(nil)}}}, all...)
+	all = append(hands{{group: search.Group, tools: []tool.Tool{search.ToolOf(nil)}}}, all...)
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tGROUP\tCAN\tDOES")
 	for _, k := range all {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/docs"
@@ -21,6 +22,7 @@ type runtime struct {
 	*tributary.Runtime
 	models *registry.Registry
 	index  *search.Index
+	watch  func() // ends watching the documents
 	hands  hands
 }
 
@@ -51,8 +53,17 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 		return nil, errors.Join(err, rt.Close(now), hands.Close())
 	}
 	d.set(index)
-	return &runtime{rt, models, index, hands}, nil
+	watching, stop := context.WithCancel(context.WithoutCancel(e.ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		index.Watch(watching, watchEvery)
+	}()
+	return &runtime{rt, models, index, func() { stop(); <-done }, hands}, nil
 }
+
+// watchEvery is how often the documents are looked at for changes.
+const watchEvery = 3 * time.Second
 
 // documents are those that the search tool looks into, once they are indexed. Runs that an earlier process left behind may
 // ask for them before that.
@@ -77,22 +88,23 @@ func (d *documents) wait(ctx context.Context) (*search.Index, error) {
 
 // Close closes the runtime, then what its tools use.
 func (r *runtime) Close(ctx context.Context) error {
+	r.watch()
 	return errors.Join(r.Runtime.Close(ctx), r.hands.Close(), r.index.Close())
 }
 
 // openIndex indexes the documents, with a progress line for people who wait. Those of the configuration have a file of
 // their own: a chat without them must not cost the next server the work of indexing them again.
 func (e *env) openIndex(config Config, log *slog.Logger) (*search.Index, error) {
-	opt := search.Options{Path: filepath.Join(config.Data, "search.db"), Sources: []search.Source{{Label: "tributary", FS: docs.FS}}}
-	if len(config.Docs) > 0 {
-		opt.Path, opt.Sources = filepath.Join(config.Data, "documents.db"), nil
-		for _, dir := range config.Docs {
-			root, err := os.OpenRoot(dir)
-			if err != nil {
-				return nil, remedied{fmt.Errorf("documents: %w", err), "give folders that are there and that you may read with --docs or docs in the configuration"}
-			}
-			opt.Sources = append(opt.Sources, search.Source{Label: filepath.Base(dir), FS: root.FS()})
-		}
+	folders, err := config.folders()
+	if err != nil {
+		return nil, err
+	}
+	opt, err := documentSources(folders)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Path = filepath.Join(config.Data, "search.db"); len(folders) > 0 {
+		opt.Path = filepath.Join(config.Data, "documents.db")
 	}
 	bar := &progress{out: e.stderr}
 	opt.Progress, opt.Log = bar.show, log
@@ -101,7 +113,28 @@ func (e *env) openIndex(config Config, log *slog.Logger) (*search.Index, error) 
 	if err != nil {
 		return nil, remedied{fmt.Errorf("index documents: %w", err), "if " + opt.Path + " is in the way, move it: it is built from the documents"}
 	}
+	if len(folders) > 0 {
+		for _, line := range leftOut(index.LeftOut()) {
+			fmt.Fprintln(e.stderr, line)
+		}
+	}
 	return index, nil
+}
+
+// documentSources are the folders to search; without any, tributary's own documentation.
+func documentSources(folders []string) (search.Options, error) {
+	var opt search.Options
+	for _, dir := range folders {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return opt, remedied{fmt.Errorf("documents: %w", err), "give folders that are there and that you may read with --docs, docs in the configuration, or tributary docs add"}
+		}
+		opt.Sources = append(opt.Sources, search.Source{Label: filepath.Base(dir), FS: root.FS()})
+	}
+	if len(folders) == 0 {
+		opt.Sources = []search.Source{{Label: "tributary", FS: docs.FS}}
+	}
+	return opt, nil
 }
 
 // progress draws a line that is drawn over; for a few files it draws nothing.

@@ -96,6 +96,7 @@ func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner 
 	}
 	usual, _, _ := rt.models.Resolve("", "") // none, if no model can be used
 	opt.Page, opt.Model = ui.Files(), usual.Name
+	opt.Documents = found(rt.index)
 	if config.AccessLog {
 		opt.Access = log
 	}

@@ -36,6 +36,10 @@ var Rules = []Rule{
 	{"model/openai/internal/...", []string{"item", "model", "model/internal/..."}, nil, "pure decoding, without the SDK"},
 	{"model/*", []string{"item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
+	{"internal/document", nil, []string{"net/http"}, "it turns the bytes of a file into text, wherever they come from"},
+	{"tool/search", []string{"internal/document", "item", "tool"}, nil, "it finds what files say, and files come in many formats"},
+	{"tool/web/internal/...", nil, nil, "how files are read, whoever fetched them"},
+	{"tool/web", []string{"internal/outbound", "item", "tool"}, nil, "it makes requests for strangers, and there is one client for those: an embedder who gives none must have it too"},
 	{"tool/*", []string{"item", "tool"}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
 
 	{"internal/transcript", nouns, []string{"net/http"}, "a pure fold of events"},
@@ -47,6 +51,8 @@ var Rules = []Rule{
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
 	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
+	{"agent/middleware", join(nouns, []string{"agent", "graph", "model", "tool", "tool/files"}), nil,
+		"it stands around agents; what it keeps in a thread's folder has the names that the tools for files give"},
 	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 
@@ -72,6 +78,7 @@ var Rules = []Rule{
 	{"internal/outbound", nil, nil, "requests for others are made in one way, whoever needs them"},
 	{"internal/server/webhook", []string{"internal/outbound", "internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
+	{"internal/server/documents", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows what others found"},
 	{"internal/server/page", []string{"internal/server/edge"}, nil, "it serves files that it is handed"},
 	{"internal/server/folders", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue", "internal/workspace", "tool/files"}, nil,
 		"it serves files by the names that agents know them by"},
@@ -124,11 +131,17 @@ var Vendors = []Vendor{
 
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/conformance/...", "internal/server/mcp", "tool/mcp"}, "MCP is spoken by its own packages only"},
 	{"golang.org/x/oauth2", []string{"tool/mcp"}, "the MCP SDK's words for tokens"},
+	{"github.com/ledongthuc/pdf", []string{"internal/document"}, "formats are read in one place, which guards against what libraries trust"},
+	{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/document", "tool/web"}, "formats are read in one place"},
+	{"golang.org/x/net/html", []string{"internal/document", "tool/web"}, "formats are read in one place"},
+	{"golang.org/x/text", []string{"internal/document", "tool/search", "tool/web/internal/pdftext"}, "encodings of files, and accents of words"},
+	{"github.com/kljensen/snowball/english", []string{"tool/search"}, "words are looked up without their inflection"},
+	{"codeberg.org/readeck/go-readability", []string{"tool/web"}, "articles are found in pages of the web alone"},
 
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
 	{"go.yaml.in/yaml/v3", []string{"cmd/tributary"}, "files of settings are read in cmd alone"},
-	{"golang.org/x/tools/txtar", []string{"internal/story"}, "stories are files of several sections"},
+	{"golang.org/x/tools/txtar", []string{"internal/story", "tool/search"}, "stories are files of several sections"},
 	{"pgregory.net/rapid", []string{"event/eventtest", "internal/transcript/transcripttest", "internal/storage/storagetest", "internal/conformance/...", "internal/faults/..."},
 		"random values are for tests"},
 }

@@ -91,7 +91,9 @@ var sections = []section{
 	{"http: resume of 5000 events", resume, givenResume, ""},
 	{"langgraph: the conformance server, read by the client that measured LangGraph's", conformanceLoad, "", "LangGraph's JS server, given"},
 	{"process: start, memory, size", program, givenIdle, ""},
+	{"documents: indexing and searching", documents, "", ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},
+	{"agents: middleware", middlewares, "", ""},
 }
 
 func main() {

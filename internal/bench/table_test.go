@@ -53,6 +53,25 @@ anthropic: qwen/reasoning, 300 B a chunk, from a local socket, with the request 
 	}
 }
 
+func TestBenchmarkOfTheChainIsUnderstood(t *testing.T) {
+	rows, err := chainRows(`BenchmarkWholeChain/messages=20/chain=bare-2   	 50	 9 ns/op	 210.5 allocs/call	 100000 ns/call
+BenchmarkWholeChain/messages=20/chain=whole-2  	 50	 9 ns/op	 300.5 allocs/call	 150000 ns/call
+`)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("got %+v, %v", rows, err)
+	}
+	r := rows[0]
+	got := r.ours + " | " + r.limit + " | " + r.bar
+	if want := "50 µs CPU, 90 allocations | 100 µs CPU, 210 allocations | ≤ 200 µs: met; ≤ 200 allocations: met"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, out := range []string{"FAIL", "BenchmarkWholeChain/messages=20/chain=whole 1 2 ns/call 3 allocs/call", "BenchmarkWholeChain/messages=20/chain=whole 1 2 ns/op"} {
+		if _, err := chainRows(out); err == nil {
+			t.Errorf("%q was not understood, and nobody said so", out)
+		}
+	}
+}
+
 // A frame may be cut anywhere between two reads; tokens are counted once, with the time that they carry.
 func TestTokensAreReadOutOfFrames(t *testing.T) {
 	now := time.UnixMicro(1794713665916000)

@@ -21,6 +21,9 @@ func mayDiffer(name, pattern, reason string) difference {
 	return d
 }
 
+// stays is the reason for what a cut answer leaves.
+const stays = "documented: what a person saw is in the thread"
+
 // differences are looked through in order; docs/wire/langgraph.md tells the ones that a client can notice.
 var differences = []difference{
 	differs("thread members", `: (\[\])?\.(interrupts|state_updated_at|error): added$`, "documented members of a thread that the JS server leaves out"),
@@ -79,8 +82,20 @@ var differences = []difference{
 	differs("runnables", `^stream-(chat|custom)-events/`, "mode events tells of our own runnables: graph, nodes, models, tools"),
 	differs("where a subgraph runs", `event debug\.payload\.(parent_)?config\.metadata\.langgraph_(node|path|step|triggers|checkpoint_ns): missing$`, "told by the event's name and by the task above"),
 	differs("result before its time", `^stream-subgraph-on/03-debug: event debug\.payload\.tasks\[\]\.result: missing$`, "the JS server shows a checkpoint's tasks as they are when it gets around to telling; ours as they were"),
-	mayDiffer("what was shown stays", `^(cancel-interrupt-wait[01]|multitask-interrupt|on-disconnect-cancel|error-mid-stream|stateless/09-stream-error|v2-failing)\b.*(: events: .*|metadata\.(source|step): |messages: recorded \d+ elements, got \d+$|history: : recorded \d+ elements|langgraph_step: |usage_metadata\.(input|total)_tokens: )`,
-		"documented: an answer that was cut off is in the state, marked incomplete; how much of it there is, is a matter of time"),
+	// An answer that was cut off is in the state, marked incomplete, in a checkpoint of its own (ADR 11).
+	differs("a failed answer ends", `^error-mid-stream/02-stream: events: recorded  metadata×1 values×1 updates×1 messages×5 error×1, got  metadata×1 values×1 updates×1 messages×6 updates×1 values×1 error×1$`, stays),
+	differs("a failed answer ends, without a thread", `^stateless/09-stream-error: events: recorded  metadata×1 values×1 messages×5 error×1, got  metadata×1 values×1 messages×6 values×1 error×1$`, stays),
+	differs("a failed answer ends, in mode debug", `^error-mid-stream/07-debug: events: recorded  metadata×1 debug×7 error×1, got  metadata×1 debug×8 error×1$`, stays),
+	differs("a failed answer ends, in protocol 2", `^v2-failing/01-events: events: recorded  lifecycle×1 checkpoints×1 values×1 tasks×1 updates×1 tasks×2 messages×7 tasks×1 lifecycle×1, got  lifecycle×1 checkpoints×1 values×1 tasks×1 updates×1 tasks×2 messages×9$`, stays),
+	differs("a failed answer is in the state", `^error-mid-stream/(04-thread: \.values\.messages: recorded 1 elements, got 2|05-state: (\.values\.messages: recorded 1 elements, got 2|\.metadata\.step: recorded 1, got 2|\.metadata\.source: recorded "loop", got update)|06-history: : recorded 3 elements, got 4)$`, stays),
+	// What follows shows only where the run had said something before it was stopped, which is a matter of time.
+	mayDiffer("a stopped answer ends", `^cancel-interrupt-wait[01]/02-stream: events: recorded  metadata×1 values×1 updates×1 messages×4, got  metadata×1 values×1 updates×1 messages×\d+ updates×1 values×1$`, stays),
+	mayDiffer("an interrupted answer ends", `^multitask-interrupt/02-first-run: events: recorded  metadata×1 values×1 messages×5, got  metadata×1 values×1 messages×\d+ values×1$`, stays),
+	mayDiffer("a stopped answer is in the state", `^(cancel-interrupt-wait[01]/06-state|on-disconnect-cancel/06-state-later): (\.values\.messages: recorded 1 elements, got 2|\.metadata\.step: recorded 1, got 2|\.metadata\.source: recorded "loop", got update)$`, stays),
+	mayDiffer("a stopped answer is in the history", `^cancel-interrupt-wait[01]/07-history: : recorded 3 elements, got 4$`, stays),
+	mayDiffer("the next run sees the stopped answer", `^(cancel-interrupt-wait[01]/09-next-run-on-thread|multitask-interrupt/03-second-run): event values\.messages: recorded (2 elements, got 3|3 elements, got 4)$`, stays),
+	mayDiffer("the next run is shown the stopped answer", `^multitask-interrupt/03-second-run: event messages\[\]\.(usage_metadata\.(input_tokens: recorded 14, got 21|total_tokens: recorded 19, got 26)|langgraph_step: recorded 5, got 6)$`, stays),
+	mayDiffer("the thread has both answers", `^multitask-interrupt/(06-thread-after: \.values\.messages: recorded 3 elements, got 4|07-state-after: (\.values\.messages: recorded 3 elements, got 4|\.metadata\.step: recorded 6, got 7))$`, stays),
 	differs("missing checkpoint", `^thread-state/15-.*: status`, "a mistake of the client's is told"),
 	differs("node that is not there", `^thread-state/18-.*: status: recorded 500, got 422$`, "a mistake of the client's is told"),
 	differs("before as a config", `^thread-state/10-.*: status`, "documented"),
@@ -92,6 +107,9 @@ var differences = []difference{
 	differs("protocol 2 messages in state", `^v2-.*: (event tasks\.params\.data\.(result|input)|\.result\.values)\.messages\[\]\.`, "a message has one form in the state, whichever protocol made it"),
 	differs("protocol 2 tool output", `^v2-tools/01-events: events: .*tools×3`, "what a tool shows while it runs"),
 	differs("protocol 2 refusals", `^v2-chat/06-unknown-command: \.meta: missing$`, "a refusal has changed nothing that could be counted"),
+	differs("protocol 2 names messages", `^v2-.*: event messages\.params\.(node|data\.(id|metadata)): added$`,
+		"Python's clients tell messages apart by the id, JavaScript's by the node; the namespace is their graph's"),
+	differs("protocol 2 questions", `^v2-approval/01-events: event input\.requested\.params\.data\.value: added$`, "Python's clients read the value, JavaScript's the payload"),
 	differs("protocol 2 respond", `^v2-approval/04-respond: \.result\.run_id: added$`, "the run that goes on"),
 }
 

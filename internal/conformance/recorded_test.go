@@ -85,6 +85,7 @@ func replay(t *testing.T, file string) []string {
 	if err := json.Unmarshal(raw, &steps); err != nil {
 		t.Fatal(err)
 	}
+	onlyGraphs(t, steps)
 	s := start(t, options{likeJS: true})
 	ids := &idMap{to: map[string]string{}, changed: make(chan struct{})}
 	// A stream that stays open longer was recorded to end, and the comparison will tell.

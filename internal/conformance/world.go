@@ -30,6 +30,7 @@ const webhookSecret = "conformance"
 type options struct {
 	likeJS   bool
 	app      bool // put the application of LangGraph's suite around the server
+	python   bool // serve the graphs of the tests of LangGraph's Python SDK
 	log      *slog.Logger
 	identify func(*http.Request) (run.Identity, error)
 }
@@ -63,6 +64,13 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 		return nil, err
 	}
 	lib := library(graphs.All())
+	if opt.python {
+		more, err := graphs.Python()
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(lib, more)
+	}
 	if err := run.EnsureDefaults(ctx, w.db, lib.assistants()); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	library "github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/documents"
 )
 
 // TestBadInput says everything wrong that it can think of to every route of the real program, and to its sockets. Each time the answer is
@@ -92,7 +93,8 @@ func serverRoutes(t *testing.T) []string {
 	}
 	defer rt.Close(t.Context())
 	parts := door.Open(rt)
-	s, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs})
+	s, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs,
+		Documents: func(context.Context, string, int) (documents.Found, error) { return documents.Found{}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

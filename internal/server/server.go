@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/admission"
+	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
 	"github.com/tributary-ai/tributary/internal/server/folders"
@@ -86,6 +87,8 @@ type Options struct {
 	Quota  workspace.Quota
 	// Page is the built page for people, as package ui has it; without it browsers are sent to the description of the API.
 	Page fs.FS
+	// Documents is the search in local documents; without it there is no route for it.
+	Documents documents.Search
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
 	Model   string
 	Version string
@@ -185,6 +188,9 @@ func (s *Server) mount() error {
 		mcp.New(mcp.Options{
 			Store: store, Engine: engine, Journal: s.opt.Journal, Folder: s.opt.Folder, Closing: s.closing, Version: s.opt.Version, Log: s.opt.Log,
 		}).Mount(s.routes)
+	}
+	if s.opt.Documents != nil {
+		documents.Mount(s.routes, s.opt.Documents)
 	}
 	if s.opt.NoLangGraph {
 		return nil

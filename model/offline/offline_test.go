@@ -474,3 +474,11 @@ func TestLawsOverAnyConversation(t *testing.T) {
 		}
 	})
 }
+
+func TestAWordThatNoPassageHasIsNotSpokenOf(t *testing.T) {
+	req, _ := found("What is the journal of xyzzy?", "A journal is an ordered list of events.")
+	got := ask(t, req).text
+	if !strings.HasPrefix(got, "This is what the documents say about journal.") || !strings.HasSuffix(got, "I found nothing about xyzzy.") {
+		t.Errorf("answer %q", got)
+	}
+}

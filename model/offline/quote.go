@@ -116,10 +116,11 @@ func compose(found []passage, about []string, before, question string) string {
 		return fmt.Sprintf("I searched the documents for %s and found nothing that answers this.", list(about))
 	}
 	var b strings.Builder
+	said, unsaid := mentioned(about, quotes, found)
 	if zh {
-		fmt.Fprintf(&b, "关于%s，文档中是这样写的：", hanList(about))
+		fmt.Fprintf(&b, "关于%s，文档中是这样写的：", hanList(said))
 	} else {
-		fmt.Fprintf(&b, "This is what the documents say about %s.", list(about))
+		fmt.Fprintf(&b, "This is what the documents say about %s.", list(said))
 	}
 	for _, q := range quotes {
 		b.WriteString("\n\n“" + q.text + "”")
@@ -132,10 +133,37 @@ func compose(found []passage, about []string, before, question string) string {
 	}
 	if zh {
 		b.WriteString("\n\n以上都是原文引用，我没有添加别的内容。")
+		if len(unsaid) > 0 {
+			fmt.Fprintf(&b, "关于%s，我没有找到什么。", hanList(unsaid))
+		}
 	} else {
 		b.WriteString("\n\nThese are quotations; I add nothing of my own.")
+		if len(unsaid) > 0 {
+			fmt.Fprintf(&b, " I found nothing about %s.", list(unsaid))
+		}
 	}
 	return b.String()
+}
+
+// mentioned parts the words of a question into those that the passages which are quoted have, in their text or above it, and
+// the others: nobody may take a quotation for something about a word that stands nowhere.
+func mentioned(about []string, quotes []quote, found []passage) (said, unsaid []string) {
+	have := map[string]bool{}
+	for _, q := range quotes {
+		maps.Copy(have, keys(found[q.passage].source+"\n"+found[q.passage].text))
+	}
+	for _, w := range about {
+		any := false
+		for k := range keys(w) {
+			any = any || have[k]
+		}
+		if any {
+			said = append(said, w)
+		} else {
+			unsaid = append(unsaid, w)
+		}
+	}
+	return said, unsaid
 }
 
 // nearest names up to three passages that share something with the question.

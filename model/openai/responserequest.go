@@ -254,6 +254,14 @@ func (a *answered) stop() {
 func (a *answered) keep(raw json.RawMessage, follows string) {
 	a.stop()
 	if i := slices.IndexFunc(a.thoughts, func(r item.Reasoning) bool { return follows != "" && r.ID == follows }); i >= 0 {
+		for before := 0; before < i; { // what was thought before it, and led to nothing that was kept
+			if a.awaited[a.thoughts[before].ID] {
+				before++
+				continue
+			}
+			a.thought(before)
+			i--
+		}
 		a.thought(i)
 	}
 	a.items = append(a.items, param.Override[responses.ResponseInputItemUnionParam](raw))

@@ -73,3 +73,20 @@ func (w wishes) think(c model.Choice, e Entry) model.Choice {
 	}
 	return c
 }
+
+// Settings are JSON Schemas of the settings that Choose reads, by name.
+func (r *Registry) Settings() map[string]json.RawMessage {
+	name := map[string]any{"type": "string", "description": "which model answers"}
+	if names := r.usable(); len(names) > 0 {
+		name["enum"] = names
+	}
+	names, err := json.Marshal(name)
+	if err != nil {
+		return nil // it is text
+	}
+	return map[string]json.RawMessage{
+		"model_name":       names,
+		"thinking_enabled": json.RawMessage(`{"type":"boolean","description":"whether it thinks before it answers"}`),
+		"reasoning_effort": json.RawMessage(`{"type":"string","description":"how hard it thinks, as low, medium or high"}`),
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
@@ -30,7 +31,8 @@ type Options struct {
 	// Progress is told after each file that had to be read; it may be nil. It is called on the goroutine
 	// that opens or refreshes, and not at all if nothing has changed.
 	Progress func(Progress)
-	// MaxFileSize is the size in bytes above which a file is left out; 0 means 4 MiB.
+	// MaxFileSize is the size in bytes above which a file is left out; 0 means 32 MiB. Of a file at most 8 MiB of text
+	// are taken.
 	MaxFileSize int64
 	// Log is told when the index was damaged and had to be built anew; it may be nil.
 	Log *slog.Logger
@@ -49,42 +51,65 @@ type Index struct {
 	refreshing sync.Mutex   // held while files are compared and written
 	mu         sync.RWMutex // held for reading by those who search, and for writing, with refreshing, to change db
 	db         *sql.DB
+
+	stems stems // with refreshing
+
+	shot atomic.Pointer[snapshot] // the newest that a search has read
+	left atomic.Pointer[[]LeftOut]
 }
 
 const (
 	applicationID = 0x54726962 // "Trib": the file is ours
-	version       = 1          // of the tables and of the way documents are cut; another one is rebuilt
+	version       = 2          // of the tables and of the way documents are cut; another one is rebuilt
 
-	defaultMaxFileSize = 4 << 20
+	defaultMaxFileSize = 32 << 20
 )
 
-// The full-text table keeps no copy of the text: it is given words that have been prepared for it, while passages
-// holds what people read.
+// What people read is in passages, what is looked up in terms (see posting.go).
 const tables = `
 DROP TABLE IF EXISTS files;
 DROP TABLE IF EXISTS passages;
 DROP TABLE IF EXISTS words;
+DROP TABLE IF EXISTS segments;
+DROP TABLE IF EXISTS terms;
+DROP TABLE IF EXISTS state;
 CREATE TABLE files (
-	id      INTEGER PRIMARY KEY,
+	id      INTEGER PRIMARY KEY AUTOINCREMENT,
 	source  TEXT NOT NULL,
 	path    TEXT NOT NULL,
 	size    INTEGER NOT NULL,
 	mtime   INTEGER NOT NULL,
 	checked INTEGER NOT NULL, -- when it was read
 	hash    BLOB NOT NULL,
+	why     TEXT NOT NULL,    -- it has no passages; empty if it has
+	says    TEXT NOT NULL,    -- the same as a sentence
 	UNIQUE (source, path)
 );
 CREATE TABLE passages (
 	id     INTEGER PRIMARY KEY,
 	file   INTEGER NOT NULL,
-	line   INTEGER NOT NULL, -- before the texts, so that sorting by it does not read them
+	line   INTEGER NOT NULL,
+	place  TEXT NOT NULL,
 	title  TEXT NOT NULL,
 	trail  TEXT NOT NULL, -- headings, one a line
 	anchor TEXT NOT NULL,
 	text   TEXT NOT NULL
 );
 CREATE INDEX passages_by_file ON passages (file);
-CREATE VIRTUAL TABLE words USING fts5(title, trail, text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2');
+CREATE TABLE segments (
+	id      INTEGER PRIMARY KEY AUTOINCREMENT,
+	first   INTEGER NOT NULL,
+	lengths BLOB NOT NULL,
+	files   BLOB NOT NULL
+);
+CREATE TABLE terms (
+	segment INTEGER NOT NULL,
+	term    TEXT NOT NULL,
+	data    BLOB NOT NULL,
+	PRIMARY KEY (segment, term)
+) WITHOUT ROWID;
+CREATE TABLE state (generation INTEGER NOT NULL);
+INSERT INTO state VALUES (0);
 `
 
 // Open opens or creates the index and brings it up to date with its sources.
@@ -99,7 +124,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 		}
 		seen[s.Label] = true
 	}
-	ix := &Index{opts: opts}
+	ix := &Index{opts: opts, stems: stems{}}
 	var err error
 	ix.db, err = open(ctx, opts.Path)
 	if damaged(err) {
@@ -179,6 +204,6 @@ func (ix *Index) Close() error { return ix.db.Close() }
 func (ix *Index) Stats(ctx context.Context) (files, passages int, err error) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	err = ix.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM files), (SELECT count(*) FROM passages)").Scan(&files, &passages)
+	err = ix.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM files WHERE why = ''), (SELECT count(*) FROM passages)").Scan(&files, &passages)
 	return files, passages, err
 }

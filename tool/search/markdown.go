@@ -3,10 +3,13 @@ package search
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/document"
 )
 
 // Sizes of passages in characters. Paragraphs of a section are put together up to comfortable; a single one is
@@ -19,16 +22,33 @@ const (
 // Split cuts a document into passages. Their paths are the given one. It never fails: what is not Markdown is
 // paragraphs.
 func Split(file, text string) []Passage {
-	text = strings.TrimPrefix(strings.ToValidUTF8(text, "\uFFFD"), "\ufeff")
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	d := &splitter{path: file, lines: strings.Split(text, "\n"), slugs: map[string]int{}}
-	d.frontMatter()
-	for d.at < len(d.lines) {
-		d.block()
+	return passagesOf(file, document.Document{Format: document.Markdown, Sections: []document.Section{{Text: text}}})
+}
+
+// passagesOf cuts what was read from a file into passages. Headings and anchors go on from section to section.
+func passagesOf(file string, doc document.Document) []Passage {
+	d := &splitter{path: file, title: doc.Title, slugs: map[string]int{}}
+	for _, s := range doc.Sections {
+		text := strings.TrimPrefix(strings.ToValidUTF8(s.Text, "\uFFFD"), "\ufeff")
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+		d.lines, d.at, d.place = strings.Split(text, "\n"), 0, s.Place
+		if doc.Format == document.Code {
+			d.source()
+		} else {
+			d.lines = uncommented(d.lines)
+			d.frontMatter()
+			for d.at < len(d.lines) {
+				d.block()
+			}
+		}
+		d.flush()
+		d.list = false
 	}
-	d.flush()
 	if d.title == "" {
-		d.title = strings.TrimSuffix(path.Base(file), path.Ext(file))
+		d.title = path.Base(file)
+		if doc.Format != document.Code {
+			d.title = strings.TrimSuffix(d.title, path.Ext(file))
+		}
 	}
 	for i := range d.passages {
 		d.passages[i].Title = d.title
@@ -36,9 +56,76 @@ func Split(file, text string) []Passage {
 	return d.passages
 }
 
+// source cuts code where lines are blank, as its author parted it.
+func (d *splitter) source() {
+	for d.at < len(d.lines) {
+		for d.at < len(d.lines) && strings.TrimSpace(d.lines[d.at]) == "" {
+			d.at++
+		}
+		start := d.at
+		for d.at < len(d.lines) && strings.TrimSpace(d.lines[d.at]) != "" {
+			d.at++
+		}
+		d.add(start, strings.TrimRight(strings.Join(d.lines[start:d.at], "\n"), " \t"))
+	}
+}
+
+// uncommented blanks out the comments of HTML, which no reader of the page sees, and keeps those in code. One that is
+// never closed is no comment.
+func uncommented(lines []string) []string {
+	if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "<!--") }) {
+		return lines
+	}
+	out := slices.Clone(lines)
+	mark := "" // of the fence that is open
+	for i := 0; i < len(out); i++ {
+		if f := fence(out[i]); mark == "" && f != "" {
+			mark = f
+			continue
+		} else if mark != "" {
+			if t := strings.TrimSpace(out[i]); strings.HasPrefix(t, mark) && strings.Trim(t, mark[:1]) == "" {
+				mark = ""
+			}
+			continue
+		}
+		for from := 0; ; {
+			at := strings.Index(out[i][from:], "<!--")
+			if at < 0 {
+				break
+			}
+			at += from
+			if strings.Count(out[i][:at], "`")%2 == 1 { // it is quoted
+				from = at + 4
+				continue
+			}
+			if end := strings.Index(out[i][at+4:], "-->"); end >= 0 {
+				out[i] = out[i][:at] + out[i][at+4+end+3:]
+				from = at
+				continue
+			}
+			last := i + 1
+			for last < len(out) && !strings.Contains(out[last], "-->") {
+				last++
+			}
+			if last == len(out) {
+				break
+			}
+			out[i] = out[i][:at]
+			for j := i + 1; j < last; j++ {
+				out[j] = ""
+			}
+			_, out[last], _ = strings.Cut(out[last], "-->")
+			i = last - 1
+			break
+		}
+	}
+	return out
+}
+
 // splitter cuts one document.
 type splitter struct {
 	path  string
+	place string // of the section
 	lines []string
 	at    int // the line to be read next
 
@@ -60,6 +147,9 @@ var (
 	underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})[ \t]*$`)
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
 	ruler     = regexp.MustCompile(`^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
+	headingID = regexp.MustCompile(`[ \t]*\{:?[ \t]*#([^\s{}]+)[^{}]*\}[ \t]*$`)
+	named     = regexp.MustCompile(`<a\s+(?:id|name)="([^"\s]+)"\s*/?>(?:</a>)?`)
+	tags      = regexp.MustCompile(`</?[A-Za-z][^<>]*>`)
 	link      = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
@@ -186,11 +276,20 @@ func unspaced(r rune) bool {
 func (d *splitter) heading(level int, text string) {
 	d.flush()
 	d.list = false
+	id := ""
+	if m := headingID.FindStringSubmatch(text); m != nil { // ## Heading {#id}
+		id, text = m[1], headingID.ReplaceAllString(text, "")
+	} else if m := named.FindStringSubmatch(text); m != nil { // ## <a id="id"></a>Heading
+		id = m[1]
+	}
+	text = tags.ReplaceAllString(text, "")
 	text = strings.TrimSpace(strings.NewReplacer("`", "", "**", "").Replace(link.ReplaceAllString(text, "$1")))
 	if text == "" {
 		return
 	}
-	d.anchor = d.slug(text)
+	if d.anchor = id; id == "" {
+		d.anchor = d.slug(text)
+	}
 	for i := level; i < len(d.headings); i++ {
 		d.headings[i] = ""
 	}
@@ -281,7 +380,7 @@ func (d *splitter) flush() {
 				trail = append(trail, h)
 			}
 		}
-		d.passages = append(d.passages, Passage{Trail: trail, Path: d.path, Anchor: d.anchor, Line: d.line, Text: d.text.String()})
+		d.passages = append(d.passages, Passage{Trail: trail, Path: d.path, Anchor: d.anchor, Line: d.line, Place: d.place, Text: d.text.String()})
 	}
 	d.text.Reset()
 	d.size = 0

@@ -16,11 +16,17 @@ import (
 // aside is what the name of a damaged index ends in. It may have been something else than an index, so it is not deleted.
 const aside = ".damaged"
 
+// errTorn is for rows that do not fit together.
+var errTorn = errors.New("the tables of the index do not fit together")
+
 // damaged reports whether an error can only mean that the index is not as we wrote it. A constraint that fails, or a table that is
 // missing, is damage too: what we ask is always the same, and right.
 func damaged(err error) bool {
 	if err == nil {
 		return false
+	}
+	if errors.Is(err, errTorn) {
+		return true
 	}
 	var e *driver.Error
 	if !errors.As(err, &e) {
@@ -98,6 +104,6 @@ func (ix *Index) rebuild(ctx context.Context, broken *sql.DB, cause error) error
 	if err := ix.renew(ctx, cause); err != nil {
 		return errors.Join(cause, err)
 	}
-	_, err := ix.refresh(ctx)
+	_, err := ix.refresh(ctx, pass{progress: ix.opts.Progress})
 	return err
 }

@@ -5,18 +5,25 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tributary-ai/tributary/internal/document"
 )
 
 // Changes counts the files that a refresh found added, changed or removed.
 type Changes struct{ Added, Changed, Removed int }
+
+// LeftOut says how many files are not searched for one reason.
+type LeftOut struct {
+	Reason  string // "unknown format", "too large", "protected", "damaged", "unsafe", "without text"
+	Count   int
+	Example string // the path of one, with what is wrong where more can be said
+}
 
 // settle is how old a file must be, when it is read, for its time to be trusted later: a file written twice
 // within the clock's grain has the same time and may have the same size.
@@ -31,6 +38,7 @@ type seen struct {
 	size, mtime int64
 	checked     int64
 	hash        []byte
+	why, says   string
 }
 
 type candidate struct {
@@ -45,45 +53,123 @@ type candidate struct {
 func (ix *Index) Refresh(ctx context.Context) (Changes, error) {
 	ix.refreshing.Lock()
 	defer ix.refreshing.Unlock()
-	changes, err := ix.refresh(ctx)
+	return ix.refreshOnce(ctx, pass{progress: ix.opts.Progress})
+}
+
+// pass is how a refresh goes about it.
+type pass struct {
+	progress func(Progress) // may be nil
+	timeless bool           // files without a time are as they were
+}
+
+// refreshOnce refreshes, with a new index if the old one turns out to be damaged. The caller holds refreshing.
+func (ix *Index) refreshOnce(ctx context.Context, how pass) (Changes, error) {
+	changes, err := ix.refresh(ctx, how)
 	if damaged(err) && ix.opts.Path != "" {
 		if err := ix.renew(ctx, err); err != nil {
 			return changes, fmt.Errorf("search index: %w", err)
 		}
-		changes, err = ix.refresh(ctx)
+		changes, err = ix.refresh(ctx, how)
 	}
 	return changes, err
 }
 
-func (ix *Index) refresh(ctx context.Context) (Changes, error) {
+func (ix *Index) refresh(ctx context.Context, how pass) (Changes, error) {
 	var changes Changes
 	known, err := ix.known(ctx)
 	if err != nil {
 		return changes, fmt.Errorf("search index: %w", err)
 	}
-	stale, err := ix.walk(ctx, known)
+	left := map[string]*LeftOut{}
+	for k, s := range known {
+		if s.why != "" {
+			count(left, s.why, join(k.source, k.path)+": "+s.says)
+		}
+	}
+	stale, err := ix.walk(ctx, known, left, how)
 	if err != nil {
 		return changes, err
 	}
-	for i, c := range stale {
-		if err := ix.update(ctx, c, &changes); err != nil {
-			return changes, fmt.Errorf("index %s: %w", c.path, err)
-		}
-		if ix.opts.Progress != nil {
-			ix.opts.Progress(Progress{Done: i + 1, Total: len(stale), Path: join(c.source, c.path)})
+	if len(stale) > 0 || len(known) > 0 {
+		if err := ix.write(ctx, stale, known, left, how, &changes); err != nil {
+			return changes, err
 		}
 	}
-	for k, s := range known { // walk has taken out those that are still there
-		if err := ix.remove(ctx, s.id); err != nil {
-			return changes, fmt.Errorf("remove %s from the index: %w", k.path, err)
+	all := make([]LeftOut, 0, len(left))
+	for _, l := range left {
+		if l.Count > 0 {
+			all = append(all, *l)
 		}
-		changes.Removed++
 	}
+	slices.SortFunc(all, func(a, b LeftOut) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason)) })
+	ix.left.Store(&all)
 	return changes, nil
 }
 
+func count(left map[string]*LeftOut, why, example string) {
+	if left[why] == nil {
+		left[why] = &LeftOut{Reason: why, Example: example}
+	}
+	left[why].Count++
+}
+
+// LeftOut lists why files of the sources are not searched, as the last refresh found them; the most frequent first.
+func (ix *Index) LeftOut() []LeftOut {
+	if p := ix.left.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// write brings what is stale, and what is gone, into the index, in batches.
+func (ix *Index) write(ctx context.Context, stale []candidate, gone map[key]*seen, left map[string]*LeftOut, how pass, changes *Changes) error {
+	b, err := ix.begin(ctx)
+	if err != nil {
+		return fmt.Errorf("search index: %w", err)
+	}
+	defer func() { b.rollback() }()
+	for i, c := range stale {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if c.known != nil && c.known.why != "" {
+			left[c.known.why].Count--
+		}
+		if err := b.update(ctx, c, left, changes); err != nil {
+			return fmt.Errorf("index %s: %w", c.path, err)
+		}
+		if b.full() {
+			if err := b.commit(ctx); err != nil {
+				return fmt.Errorf("search index: %w", err)
+			}
+			next, err := ix.begin(ctx)
+			if err != nil {
+				return fmt.Errorf("search index: %w", err)
+			}
+			b = next
+		}
+		if how.progress != nil {
+			how.progress(Progress{Done: i + 1, Total: len(stale), Path: join(c.source, c.path)})
+		}
+	}
+	for k, s := range gone { // walk has taken out those that are still there
+		if err := b.erase(ctx, s.id); err != nil {
+			return fmt.Errorf("remove %s from the index: %w", k.path, err)
+		}
+		if s.why != "" {
+			left[s.why].Count--
+		} else {
+			changes.Removed++
+		}
+	}
+	if err := b.commit(ctx); err != nil {
+		return fmt.Errorf("search index: %w", err)
+	}
+	return nil
+}
+
 func (ix *Index) known(ctx context.Context) (map[key]*seen, error) {
-	rows, err := ix.db.QueryContext(ctx, "SELECT id, source, path, size, mtime, checked, hash FROM files")
+	rows, err := ix.db.QueryContext(ctx, "SELECT id, source, path, size, mtime, checked, hash, why, says FROM files")
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +178,7 @@ func (ix *Index) known(ctx context.Context) (map[key]*seen, error) {
 	for rows.Next() {
 		var k key
 		var s seen
-		if err := rows.Scan(&s.id, &k.source, &k.path, &s.size, &s.mtime, &s.checked, &s.hash); err != nil {
+		if err := rows.Scan(&s.id, &k.source, &k.path, &s.size, &s.mtime, &s.checked, &s.hash, &s.why, &s.says); err != nil {
 			return nil, err
 		}
 		out[k] = &s
@@ -101,7 +187,7 @@ func (ix *Index) known(ctx context.Context) (map[key]*seen, error) {
 }
 
 // walk lists the files that may have changed, and takes every file it meets out of known.
-func (ix *Index) walk(ctx context.Context, known map[key]*seen) ([]candidate, error) {
+func (ix *Index) walk(ctx context.Context, known map[key]*seen, left map[string]*LeftOut, how pass) ([]candidate, error) {
 	var stale []candidate
 	for _, src := range ix.opts.Sources {
 		err := fs.WalkDir(src.FS, ".", func(p string, d fs.DirEntry, err error) error {
@@ -112,26 +198,35 @@ func (ix *Index) walk(ctx context.Context, known map[key]*seen) ([]candidate, er
 			case err != nil && p == ".":
 				return err // the folder itself is not there
 			case err != nil:
-				return nil // what cannot be read is not indexed
+				count(left, "unreadable", fmt.Sprintf("%s: %v", join(src.Label, p), err))
+				return nil
 			case d.IsDir():
 				if p != "." && hidden(d.Name()) {
 					return fs.SkipDir
 				}
 				return nil
-			case !document(d):
+			case !d.Type().IsRegular() || strings.HasPrefix(d.Name(), "."):
+				return nil
+			case document.FormatOf(d.Name()) == "":
+				count(left, string(document.Unknown), join(src.Label, p))
 				return nil
 			}
 			info, err := d.Info()
-			if err != nil || info.Size() > ix.opts.MaxFileSize {
-				return nil // gone since, or too large
+			if err != nil {
+				return nil // gone since
 			}
 			c := candidate{key: key{src.Label, p}, fsys: src.FS, size: info.Size()}
+			if c.size > ix.opts.MaxFileSize {
+				count(left, string(document.TooLarge), join(src.Label, p))
+				return nil
+			}
 			if !info.ModTime().IsZero() { // embedded files have no time
 				c.mtime = info.ModTime().UnixNano()
 			}
 			c.known = known[c.key]
 			delete(known, c.key)
-			if c.known == nil || !c.known.certain(c) {
+			same := c.known != nil && (c.known.certain(c) || how.timeless && c.mtime == 0 && c.size == c.known.size)
+			if !same {
 				stale = append(stale, c)
 			}
 			return nil
@@ -155,113 +250,56 @@ func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
 }
 
-func document(d fs.DirEntry) bool {
-	if !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
-		return false
-	}
-	switch strings.ToLower(path.Ext(d.Name())) {
-	case ".md", ".markdown", ".mdx", ".txt", ".rst":
-		return true
-	}
-	return false
-}
-
 // update reads one file and replaces its passages if its content is new.
-func (ix *Index) update(ctx context.Context, c candidate, changes *Changes) error {
-	checked := time.Now()
+func (b *batch) update(ctx context.Context, c candidate, left map[string]*LeftOut, changes *Changes) error {
+	checked := time.Now().UnixNano()
 	data, err := fs.ReadFile(c.fsys, c.path)
-	if err != nil || bytes.IndexByte(data, 0) >= 0 { // gone, locked, or not text
+	if err != nil { // gone, or locked
 		if c.known == nil {
 			return nil
 		}
-		changes.Removed++
-		return ix.remove(ctx, c.known.id)
+		if c.known.why == "" {
+			changes.Removed++
+		}
+		return b.erase(ctx, c.known.id)
 	}
 	hash := sha256.Sum256(data)
 	if c.known != nil && bytes.Equal(c.known.hash, hash[:]) {
-		_, err := ix.db.ExecContext(ctx, "UPDATE files SET size = ?, mtime = ?, checked = ? WHERE id = ?", c.size, c.mtime, checked.UnixNano(), c.known.id)
+		if c.known.why != "" {
+			left[c.known.why].Count++
+		}
+		_, err := b.tx.ExecContext(ctx, "UPDATE files SET size = ?, mtime = ?, checked = ? WHERE id = ?", c.size, c.mtime, checked, c.known.id)
 		return err
 	}
-	err = ix.transact(ctx, func(tx *sql.Tx) error {
-		if c.known != nil {
-			if err := erase(ctx, tx, c.known.id); err != nil {
-				return err
-			}
-		}
-		res, err := tx.ExecContext(ctx, "INSERT INTO files (source, path, size, mtime, checked, hash) VALUES (?, ?, ?, ?, ?, ?)",
-			c.source, c.path, c.size, c.mtime, checked.UnixNano(), hash[:])
-		if err != nil {
-			return err
-		}
-		id, err := res.LastInsertId()
-		if err != nil {
-			return err
-		}
-		return insert(ctx, tx, id, Split(c.path, string(data)))
-	})
-	if err != nil {
+	var why document.Error
+	doc, err := document.Read(c.path, bytes.NewReader(data), int64(len(data)), document.Limits{Size: b.ix.opts.MaxFileSize})
+	var passages []Passage
+	if e := new(document.Error); errors.As(err, &e) {
+		why = *e
+		count(left, string(why.Why), join(c.source, c.path)+": "+why.Says)
+	} else if err != nil {
 		return err
-	}
-	if c.known == nil {
-		changes.Added++
 	} else {
+		passages = passagesOf(c.path, doc)
+	}
+	if c.known != nil {
+		if err := b.erase(ctx, c.known.id); err != nil {
+			return err
+		}
+	}
+	res, err := b.file.ExecContext(ctx, c.source, c.path, c.size, c.mtime, checked, hash[:], string(why.Why), why.Says)
+	if err != nil {
+		return err
+	}
+	id, err := res.LastInsertId()
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.known != nil && c.known.why == "":
 		changes.Changed++
+	case why.Why == "":
+		changes.Added++
 	}
-	return nil
-}
-
-func insert(ctx context.Context, tx *sql.Tx, file int64, passages []Passage) error {
-	passage, err := tx.PrepareContext(ctx, "INSERT INTO passages (file, line, title, trail, anchor, text) VALUES (?, ?, ?, ?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	defer passage.Close()
-	words, err := tx.PrepareContext(ctx, "INSERT INTO words (rowid, title, trail, text) VALUES (?, ?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	defer words.Close()
-	for _, p := range passages {
-		trail := strings.Join(p.Trail, "\n")
-		res, err := passage.ExecContext(ctx, file, p.Line, p.Title, trail, p.Anchor, p.Text)
-		if err != nil {
-			return err
-		}
-		id, err := res.LastInsertId()
-		if err != nil {
-			return err
-		}
-		if _, err := words.ExecContext(ctx, id, pairs(p.Title), pairs(trail), pairs(p.Text)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (ix *Index) remove(ctx context.Context, file int64) error {
-	return ix.transact(ctx, func(tx *sql.Tx) error { return erase(ctx, tx, file) })
-}
-
-func erase(ctx context.Context, tx *sql.Tx, file int64) error {
-	for _, stmt := range []string{
-		"DELETE FROM words WHERE rowid IN (SELECT id FROM passages WHERE file = ?)",
-		"DELETE FROM passages WHERE file = ?",
-		"DELETE FROM files WHERE id = ?",
-	} {
-		if _, err := tx.ExecContext(ctx, stmt, file); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (ix *Index) transact(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := ix.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := fn(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	return b.insert(ctx, id, passages)
 }

@@ -1,13 +1,12 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/tributary-ai/tributary/item"
-	"github.com/tributary-ai/tributary/tool"
 )
 
 // Passage is a stretch of a document.
@@ -16,8 +15,18 @@ type Passage struct {
 	Trail  []string // the headings it stands under, outermost first, without the title
 	Path   string   // of the document, with the label of its source
 	Anchor string   // of the innermost heading, as in a link; empty before the first one
-	Line   int      // where it begins, counted from 1
+	Line   int      // where it begins, counted from 1; of what was converted, in its Markdown
+	Place  string   // where it stands in a file that has no lines: "page 3", "slide 2", "sheet Budget"
 	Text   string
+	Hits   []Span // where words that were looked for stand in Text
+}
+
+// Position is where the passage stands in its document, for people.
+func (p Passage) Position() string {
+	if p.Place != "" {
+		return p.Place
+	}
+	return fmt.Sprintf("line %d", p.Line)
 }
 
 // Location is the path, with the heading's anchor where there is one.
@@ -38,79 +47,165 @@ const (
 	defaultLimit = 6
 )
 
-// The best rows are found first and their text is fetched after, or a common word would fetch most of the index.
-// Ties are broken by place, and not by id, which depends on the order in which files came into the index.
-const find = `
-WITH best AS (
-	SELECT p.id, bm25(words, 5.0, 8.0, 1.0) AS score, f.source, f.path, p.line
-	FROM words JOIN passages p ON p.id = words.rowid JOIN files f ON f.id = p.file
-	WHERE words MATCH ?
-	ORDER BY score, f.source, f.path, p.line
-	LIMIT ?
-)
-SELECT best.source, best.path, p.title, p.trail, p.anchor, p.line, p.text
-FROM best JOIN passages p ON p.id = best.id
-ORDER BY best.score, best.source, best.path, p.line`
-
-// Search returns the passages that match best, at most limit of them; a limit is taken into the range from 1 to
-// 20. A query without words, or without matches, gives none.
+// Search returns the passages that answer the query best, at most limit of them; a limit is taken into the range from 1 to
+// 20. It returns none if the documents have too little of what is asked for: then what comes nearest is about something
+// else.
 func (ix *Index) Search(ctx context.Context, query string, limit int) ([]Passage, error) {
-	words := terms(query)
-	if len(words) == 0 {
+	q := parse(query)
+	if len(q.groups) == 0 {
 		return nil, nil
 	}
 	limit = min(max(limit, 1), maxLimit)
-	var out []Passage
-	have := map[string]bool{}
-	// First those that have every word, then those that have any.
-	for _, operator := range []string{" AND ", " OR "} {
-		// Twice the limit, because what was found already, or says the same, does not count.
-		expression := strings.Join(words, operator)
-		found, db, err := ix.match(ctx, expression, 2*limit)
-		if damaged(err) && ix.opts.Path != "" {
-			if err = ix.rebuild(ctx, db, err); err == nil {
-				found, _, err = ix.match(ctx, expression, 2*limit)
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("search %q: %w", query, err)
-		}
-		for _, p := range found {
-			if !have[p.Text] && len(out) < limit {
-				have[p.Text] = true
-				out = append(out, p)
-			}
-		}
-		if len(out) == limit || len(words) == 1 {
-			break
+	found, db, err := ix.search(ctx, &q, limit)
+	if damaged(err) && ix.opts.Path != "" {
+		if err = ix.rebuild(ctx, db, err); err == nil {
+			found, _, err = ix.search(ctx, &q, limit)
 		}
 	}
-	return out, nil
+	if err != nil {
+		return nil, fmt.Errorf("search %q: %w", query, err)
+	}
+	return found, nil
 }
 
-// match returns what matches, and the database that was asked.
-func (ix *Index) match(ctx context.Context, expression string, limit int) ([]Passage, *sql.DB, error) {
+// search asks the index, and returns the database that was asked.
+func (ix *Index) search(ctx context.Context, q *question, limit int) ([]Passage, *sql.DB, error) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	rows, err := ix.db.QueryContext(ctx, find, expression, limit)
+	tx, err := ix.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, ix.db, err
 	}
-	defer rows.Close()
-	var out []Passage
-	for rows.Next() {
-		var p Passage
-		var source, path, trail string
-		if err := rows.Scan(&source, &path, &p.Title, &trail, &p.Anchor, &p.Line, &p.Text); err != nil {
-			return nil, ix.db, err
-		}
-		p.Path = join(source, path)
-		if trail != "" {
-			p.Trail = strings.Split(trail, "\n")
-		}
-		out = append(out, p)
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	shot, err := ix.snapshot(ctx, tx)
+	if err != nil {
+		return nil, ix.db, err
 	}
-	return out, ix.db, rows.Err()
+	l := &lookup{snapshot: *shot, q: q}
+	ids, err := l.find(ctx, tx)
+	if err != nil {
+		return nil, ix.db, err
+	}
+	results, err := l.read(ctx, tx, ids)
+	if err != nil {
+		return nil, ix.db, err
+	}
+	return choose(results, limit), ix.db, nil
+}
+
+// result is a passage with what was found out about it.
+type result struct {
+	Passage
+	source, path string
+	score        float64
+	answers      float64 // how much of the question it has, from 0 to 1
+}
+
+// read looks closely at passages and puts them in order.
+func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, error) {
+	stmt, err := tx.PrepareContext(ctx, `SELECT f.source, f.path, p.title, p.trail, p.anchor, p.line, p.place, p.text
+		FROM passages p JOIN files f ON f.id = p.file WHERE p.id = ?`)
+	if err != nil {
+		return nil, err
+	}
+	defer stmt.Close()
+	m := newMatcher(l.q)
+	var out []result
+	for _, id := range ids {
+		var r result
+		var trail string
+		err := stmt.QueryRowContext(ctx, id).Scan(&r.source, &r.path, &r.Title, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text)
+		if err == sql.ErrNoRows {
+			return nil, errTorn
+		}
+		if err != nil {
+			return nil, err
+		}
+		if trail != "" {
+			r.Trail = strings.Split(trail, "\n")
+		}
+		r.Path = join(r.source, r.path)
+		k := int(id - l.first)
+		g := l.look(m, r.Passage)
+		r.Hits = g.hits
+		r.score = float64(l.score[k]) * (1 + nearness*g.near + adjacency*g.phrase + naming*g.named*l.covered(g.heads))
+		r.answers = l.answers(g, l.docs[l.fileOf(k)])
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b result) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.source, b.source), cmp.Compare(a.path, b.path), cmp.Compare(a.Line, b.Line))
+	})
+	return out, nil
+}
+
+// answers is how much of the question a passage has: what stands together in it counts most, what the rest of its document
+// has counts a little.
+func (l *lookup) answers(g glance, doc uint32) float64 {
+	return 0.45*l.covered(g.mask) + 0.35*g.near + 0.2*l.covered(doc|g.mask)
+}
+
+const (
+	enough       = 0.335 // of a question, for documents to say something about it
+	mostFromFile = 2     // passages of one document, before others had their turn
+)
+
+// choose takes the best results, without repetitions, and with no document crowding out the others; none if not one of
+// them has enough of the question.
+func choose(results []result, limit int) []Passage {
+	answered := false
+	for _, r := range results[:min(len(results), 10)] {
+		answered = answered || r.answers >= enough
+	}
+	if !answered {
+		return nil
+	}
+	var first, later []Passage
+	texts := map[string]bool{}
+	files := map[string]int{}
+	for _, r := range results {
+		if texts[r.Text] {
+			continue
+		}
+		texts[r.Text] = true
+		if files[r.Path]++; files[r.Path] <= mostFromFile {
+			first = append(first, r.Passage)
+		} else {
+			later = append(later, r.Passage)
+		}
+	}
+	all := append(first, later...)
+	return all[:min(len(all), limit)]
+}
+
+// Missing are the words of a query that stand in no document.
+func (ix *Index) Missing(ctx context.Context, query string) ([]string, error) {
+	q := parse(query)
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	tx, err := ix.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	shot, err := ix.snapshot(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	l := &lookup{snapshot: *shot, q: &q}
+	if _, err := l.find(ctx, tx); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, u := range q.units {
+		found := false
+		for _, g := range u.groups {
+			found = found || q.groups[g].found
+		}
+		if !found && !slices.Contains(out, q.groups[u.groups[0]].word) {
+			out = append(out, q.groups[u.groups[0]].word)
+		}
+	}
+	return out, nil
 }
 
 func join(label, path string) string {
@@ -118,53 +213,4 @@ func join(label, path string) string {
 		return path
 	}
 	return label + "/" + path
-}
-
-type arguments struct {
-	Query string `json:"query" jsonschema:"the words to look for; leave out words that say nothing about the subject"`
-	Limit int    `json:"limit,omitempty" jsonschema:"how many passages to return, from 1 to 20; 6 if left out"`
-}
-
-// Tool is the index as a tool named "search".
-//
-// Its result has one block for each passage in both views, paired by a number of their own (Ref), which whoever
-// keeps the run's references replaces. The single block that says that nothing was found has none: it is not
-// worth citing.
-func (ix *Index) Tool() tool.Tool {
-	return ToolOf(func(context.Context) (*Index, error) { return ix, nil })
-}
-
-// ToolOf is the tool of an index that need not be open yet: each call asks for it, and waits with its caller.
-func ToolOf(index func(context.Context) (*Index, error)) tool.Tool {
-	return tool.Repeatable(tool.Func("search",
-		"Searches the local documents by words and returns the passages that match best, with title, path and text. Quote them and cite each with its number.",
-		func(ctx context.Context, in arguments) (item.ToolResult, error) {
-			if in.Limit == 0 {
-				in.Limit = defaultLimit
-			}
-			ix, err := index(ctx)
-			if err != nil {
-				return item.ToolResult{}, err
-			}
-			found, err := ix.Search(ctx, in.Query, in.Limit)
-			if err != nil {
-				return item.ToolResult{}, err
-			}
-			return result(in.Query, found), nil
-		}))
-}
-
-func result(query string, found []Passage) item.ToolResult {
-	if len(found) == 0 {
-		return tool.Text(fmt.Sprintf("No passage of the documents matches %q. Try other or fewer words.", query))
-	}
-	var res item.ToolResult
-	for i, p := range found {
-		b := item.Block{Type: item.TextBlock, Ref: i + 1, Text: p.Text, Name: p.Title + " — " + p.Location(), URL: p.Location()}
-		res.Blocks = append(res.Blocks, b)
-		// Providers are sent the text alone, so the model's view says in it where the passage stands.
-		b.Text = fmt.Sprintf("Source: %s (%s, line %d)\n\n%s", p.Heading(), p.Location(), p.Line, p.Text)
-		res.Content = append(res.Content, b)
-	}
-	return res
 }

@@ -13,7 +13,9 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 
@@ -65,30 +67,30 @@ func locations(t *testing.T, ix *Index, query string) []string {
 func TestSearching(t *testing.T) {
 	ix := opened(t, Options{Sources: []Source{{Label: "docs", FS: docs()}}})
 	for query, want := range map[string][]string{
-		"ordered events":              {"docs/journal.md#the-journal"},
-		"RESUME":                      {"docs/journal.md#resuming"}, // by its stem: the heading and the text say it otherwise
-		"reader resumed":              {"docs/journal.md#resuming"},
-		"checkpoint":                  {"docs/storage/sqlite.md#storage"},
-		"cafe naive":                  {"docs/storage/sqlite.md#storage"},
-		"日志":                          {"docs/中文/日志.md#日志", "docs/中文/日志.md#恢复"}, // the title counts for each of its passages
-		"如何恢复？":                       {"docs/中文/日志.md#恢复"},
-		"意":                           {"docs/中文/日志.md#恢复"},
-		"读":                           {"docs/中文/日志.md#恢复"},
-		"表":                           {"docs/中文/日志.md#日志"}, // the last character of its run
-		"secret":                      nil,
-		"nonexistent":                 nil,
-		"":                            nil,
-		`"`:                           nil,
-		"- ( ) * ^ : {}":              nil,
-		`text: "particular" NOT`:      {"docs/readme.txt"},
-		"nonexistent particular":      {"docs/readme.txt"},
-		"title:journal OR NEAR(a, b)": {"docs/journal.md#the-journal", "docs/journal.md#resuming", "docs/storage/sqlite.md#storage"},
+		"ordered events":         {"docs/journal.md#the-journal"},
+		"RESUME":                 {"docs/journal.md#resuming"}, // by its stem: the heading and the text say it otherwise
+		"reader resumed":         {"docs/journal.md#resuming"},
+		"checkpoint":             {"docs/storage/sqlite.md#storage"},
+		"cafe naive":             {"docs/storage/sqlite.md#storage"},
+		"日志":                     {"docs/中文/日志.md#日志", "docs/中文/日志.md#恢复"}, // the title counts for each of its passages
+		"如何恢复？":                  {"docs/中文/日志.md#恢复"},
+		"意":                      {"docs/中文/日志.md#恢复"},
+		"读":                      {"docs/中文/日志.md#恢复"},
+		"表":                      {"docs/中文/日志.md#日志"}, // the last character of its run
+		"secret":                 nil,
+		"nonexistent":            nil,
+		"":                       nil,
+		`"`:                      nil,
+		"- ( ) * ^ : {}":         nil,
+		`text: "particular" NOT`: {"docs/readme.txt"},
+		"nonexistent particular": {"docs/readme.txt"},
+		"journal OR (a, b)":      {"docs/journal.md#the-journal", "docs/journal.md#resuming", "docs/storage/sqlite.md#storage"},
 	} {
 		got := locations(t, ix, query)
-		if query == "日志" || strings.HasPrefix(query, "title:") { // any order between a title's own passages
+		if query == "日志" || strings.HasPrefix(query, "journal OR") { // any order between a title's own passages
 			slices.Sort(got)
 			want = slices.Sorted(slices.Values(want))
-			if strings.HasPrefix(query, "title:") { // "or", "a" and "title" are words like others
+			if strings.HasPrefix(query, "journal OR") { // "or", "a" and "title" are words like others
 				for _, w := range want {
 					if !slices.Contains(got, w) {
 						t.Errorf("%q finds %q, which lacks %q", query, got, w)
@@ -170,7 +172,7 @@ func TestPassagesSayWhereTheyStand(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
-	want := Passage{Title: "The journal", Trail: []string{"Resuming"}, Path: "docs/journal.md", Anchor: "resuming", Line: 7, Text: "A reader resumes after the position that it names."}
+	want := Passage{Title: "The journal", Trail: []string{"Resuming"}, Path: "docs/journal.md", Anchor: "resuming", Line: 7, Text: "A reader resumes after the position that it names.", Hits: []Span{{2, 8}}}
 	if got := found[0]; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -207,7 +209,7 @@ func TestRefreshSeesWhatChanged(t *testing.T) {
 				t.Errorf("the changed file is not found: %q", got)
 			}
 			var words, passages int
-			if err := ix.db.QueryRow("SELECT (SELECT count(*) FROM words), (SELECT count(*) FROM passages)").Scan(&words, &passages); err != nil || words != passages {
+			if err := ix.db.QueryRow("SELECT (SELECT sum(length(replace(hex(lengths), '00', ''))/2) FROM segments), (SELECT count(*) FROM passages)").Scan(&words, &passages); err != nil || words != passages {
 				t.Errorf("the words of %d passages are kept, and there are %d (%v)", words, passages, err)
 			}
 			if got, err := ix.Refresh(t.Context()); err != nil || got != (Changes{}) {
@@ -275,6 +277,116 @@ func TestReopeningReadsOnlyWhatMayHaveChanged(t *testing.T) {
 	}
 }
 
+func TestChangesAreSeenWhileWatching(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		at := time.Now().Add(-time.Hour)
+		write := func(name, text string, at time.Time) {
+			t.Helper()
+			p := filepath.Join(dir, name)
+			if err := errors.Join(os.WriteFile(p, []byte(text), 0o600), os.Chtimes(p, at, at)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("a.md", "About penguins.", at)
+		write("gone.md", "About walruses.", at)
+		src := &counting{FS: os.DirFS(dir)}
+		ix, err := Open(t.Context(), Options{Sources: []Source{{FS: src}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); ix.Watch(ctx, time.Second) }()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		src.mu.Lock()
+		if len(src.reads) != 2 {
+			t.Errorf("read %q while nothing changed", src.reads)
+		}
+		src.mu.Unlock()
+		write("a.md", "About seals.", at.Add(time.Minute))
+		write("new.md", "About otters.", at)
+		if err := os.Remove(filepath.Join(dir, "gone.md")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		for query, want := range map[string]int{"penguins": 0, "walruses": 0, "seals": 1, "otters": 1} {
+			if got := locations(t, ix, query); len(got) != want {
+				t.Errorf("%s: found %q, want %d", query, got, want)
+			}
+		}
+		cancel()
+		<-done
+		if err := ix.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhatIsLeftOutIsCounted(t *testing.T) {
+	files := docs()
+	files["locked.docx"] = &fstest.MapFile{Data: []byte("\xD0\xCF\x11\xE0E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")}
+	files["huge.md"] = &fstest.MapFile{Data: make([]byte, 5000)}
+	want := []LeftOut{
+		{"unknown format", 2, "binary.txt: it is not text: it has bytes that no text has"},
+		{"protected", 1, "locked.docx: it is protected by a password; save a copy without one"},
+		{"too large", 1, "huge.md"},
+	}
+	opts := Options{Path: filepath.Join(t.TempDir(), "i.db"), Sources: []Source{{FS: files}}, MaxFileSize: 4000}
+	for _, when := range []string{"first", "again"} { // what could not be read is remembered
+		ix, err := Open(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ix.LeftOut()
+		got[0].Example = want[0].Example // either of the two
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: left out %+v, want %+v", when, got, want)
+		}
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(files, "locked.docx")
+	if got := opened(t, opts).LeftOut(); len(got) != 2 {
+		t.Errorf("left out %+v after one is gone", got)
+	}
+}
+
+func TestCommentsAreNotQuotedAndAnchorsAreTheAuthors(t *testing.T) {
+	text := "# Guide {#top}\n\nBefore <!-- secret --> after. `<!-- shown -->` too.\n\n<!--\nsecret\n\n## secret\n-->\n\n## Fees and more {#fees .wide}\n\nCost.\n\n" +
+		"## <a name=\"old\"></a>Older\n\n```html\n<!-- code -->\n```\n\n## Plain heading\n\nText <!-- never closed\n"
+	var got []string
+	for _, p := range Split("g.md", text) {
+		got = append(got, fmt.Sprintf("%d %s %s | %s", p.Line, p.Location(), p.Heading(), strings.ReplaceAll(p.Text, "\n", "/")))
+	}
+	want := []string{
+		"3 g.md#top Guide | Before  after. `<!-- shown -->` too.",
+		"13 g.md#fees Guide › Fees and more | Cost.",
+		"17 g.md#old Guide › Older | ```html/<!-- code -->/```",
+		"23 g.md#plain-heading Guide › Plain heading | Text <!-- never closed",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestSnippetsMarkTheHits(t *testing.T) {
+	long := strings.Repeat("Nothing of interest stands here. ", 20) + "A reader resumes after the position. " + strings.Repeat("And more follows. ", 20)
+	ix := opened(t, Options{Sources: []Source{{FS: fstest.MapFS{"a.md": {Data: []byte(long)}, "b.md": {Data: []byte("日志是有序的事件。")}}}}})
+	for query, want := range map[string]string{"reader resuming": "A «reader» «resumes» after", "日志事件": "«日志»是有序的«事件»。"} {
+		found, err := ix.Search(t.Context(), query, 1)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %v, %v", query, found, err)
+		}
+		if got := found[0].Snippet("«", "»"); !strings.Contains(got, want) || len(got) > 2*snippetSize {
+			t.Errorf("snippet %q, want %q in it", got, want)
+		}
+	}
+}
+
 func TestOpeningRefuses(t *testing.T) {
 	dir := t.TempDir()
 	foreign := filepath.Join(dir, "foreign.db")
@@ -315,7 +427,7 @@ func TestAnOlderIndexIsBuiltAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ix.db.Exec("PRAGMA user_version = 0; DELETE FROM words WHERE rowid > 0"); err != nil {
+	if _, err := ix.db.Exec("PRAGMA user_version = 0; DELETE FROM terms"); err != nil {
 		t.Fatal(err)
 	}
 	ix.Close()
@@ -398,7 +510,7 @@ func TestTheTool(t *testing.T) {
 	}
 }
 
-// Whatever is typed: it is words between quotes, and the database takes it.
+// Whatever is typed: it is words, never an error, and what is found is where it is said to be.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{`a" OR "b`, "title:x", "NEAR(a b, 3)", "日志 AND 恢复", "a*", "^a", "-a +b", "\x00", "'; DROP TABLE files; --", "é\u0301", "ｆｕｌｌ", "カタカナ", "\xff"} {
 		f.Add(s)
@@ -409,13 +521,23 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Cleanup(func() { ix.Close() })
 	f.Fuzz(func(t *testing.T, query string) {
-		for _, term := range terms(query) {
-			inner := strings.TrimSuffix(term, "*")
-			if len(inner) < 3 || inner[0] != '"' || strings.Trim(inner, `"`) != inner[1:len(inner)-1] || strings.ContainsAny(inner[1:len(inner)-1], "\"'*^:(){}+- \t\n\x00") {
-				t.Fatalf("term %q", term)
+		found, err := ix.Search(t.Context(), query, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range found {
+			last := 0
+			for _, h := range p.Hits {
+				if h.From < last || h.To <= h.From || h.To > len(p.Text) || !utf8.ValidString(p.Text[h.From:h.To]) {
+					t.Fatalf("hits %v of %q", p.Hits, p.Text)
+				}
+				last = h.To
+			}
+			if s := p.Snippet("<", ">"); !utf8.ValidString(s) {
+				t.Fatalf("snippet %q", s)
 			}
 		}
-		if _, err := ix.Search(t.Context(), query, 5); err != nil {
+		if _, err := ix.Missing(t.Context(), query); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -95,9 +95,10 @@ func FuzzSplit(f *testing.F) {
 		f.Add(string(data))
 	}
 	f.Add("---\ntitle: x\n# a\n===\n~~~\n")
+	f.Add("a <!-- b\n--> c `<!--` d\n<!-- e")
 	f.Add("\ufeff- a\n\n    b\n***\n\xff日\n志")
 	f.Fuzz(func(t *testing.T, text string) {
-		whole := squeezed(strings.ToValidUTF8(text, "\uFFFD"))
+		whole := squeezed(strings.Join(uncommented(strings.Split(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n"), "\n")), "\n"))
 		for _, p := range Split("d.md", text) {
 			if !utf8.ValidString(p.Text) || strings.TrimSpace(p.Text) == "" || p.Title == "" && strings.TrimSpace(text) != "" {
 				t.Fatalf("passage %+v", p)

@@ -138,10 +138,12 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 	return c, err
 }
 
-// madeBy is what a thread's metadata say of the run that was created last.
+// madeBy is what a thread's metadata say of the run that was created last. The thread of a stateless run says so, and is not
+// found by searches.
 type madeBy struct {
 	Graph     string `json:"graph_id"`
 	Assistant string `json:"assistant_id"`
+	Temporary bool   `json:"tributary_temporary,omitempty"`
 }
 
 // threadFor finds the run's thread, or makes it, occupied by the run, where the request says so.
@@ -152,7 +154,7 @@ func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (no 
 	}
 	// As occupyThread would leave it, which saves writing it twice.
 	th := run.Thread{ID: r.Thread, CreatedAt: r.At, Status: run.Busy, Config: r.Request.Config}
-	if th.Metadata, err = json.Marshal(madeBy{r.Request.Graph, r.Request.Assistant}); err != nil {
+	if th.Metadata, err = json.Marshal(madeBy{r.Request.Graph, r.Request.Assistant, r.Request.Temporary}); err != nil {
 		return 0, false, err
 	}
 	if _, err := t.createThread(ctx, who, th, 1); err != nil {

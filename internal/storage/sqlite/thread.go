@@ -124,6 +124,7 @@ var threadSort = map[string]string{"thread_id": "id", "status": "status", "creat
 func (db *DB) SearchThreads(ctx context.Context, who run.Identity, q run.ThreadQuery) ([]run.Thread, int, error) {
 	var c conditions
 	c.add("owner = ?", who.Owner)
+	c.add("metadata ->> '$.tributary_temporary' IS NULL") // see madeBy
 	if q.Status != "" {
 		c.add("status = ?", string(q.Status))
 	}

@@ -163,6 +163,14 @@ func deleteThread(t *testing.T, b Backend) {
 
 	temporary, kept := newThread(t, b, alice, `{}`), newThread(t, b, alice, `{}`)
 	endRun(t, b, startRun(t, b, temporary.ID), func(e *run.End) { e.Temporary = true })
+	// One that a stateless run made for itself is there, and not found by those who search.
+	_, before, err := b.SearchThreads(ctx, alice, run.ThreadQuery{})
+	must(t, err)
+	own := startRun(t, b, "stateless", func(r *run.NewRun) { r.Request.CreateThread, r.Request.Temporary = true, true })
+	getThread(t, b, own.Thread)
+	if _, after, err := b.SearchThreads(ctx, alice, run.ThreadQuery{}); err != nil || after != before {
+		t.Errorf("%d threads are found with a stateless run's, %v; want %d", after, err, before)
+	}
 	endRun(t, b, startRun(t, b, kept.ID))
 	if runs, err := b.Sweep(ctx, now(), 10); err != nil || len(runs) != 0 {
 		t.Errorf("swept %v before its time, %v", runs, err)

@@ -40,6 +40,7 @@ type Projector struct {
 	lastSpace *space
 
 	executions map[string]*execution
+	tasks      map[string]bool // namespaces of sub-agents
 	started    int
 	running    map[place]*execution // the last to start at a node
 	turns      map[string]*turn
@@ -95,7 +96,7 @@ type execution struct {
 	triggers     []string
 	path         []string
 	input        []byte // of a send
-	child        bool   // it runs a graph, whose nodes have told of its messages
+	child        bool   // it is a graph, whose nodes have told of its messages
 	full         string // namespace with the node in it
 }
 
@@ -110,6 +111,7 @@ func New(o Options) *Projector {
 		questions:  map[string]question{},
 		spaces:     map[string]*space{},
 		executions: map[string]*execution{},
+		tasks:      map[string]bool{},
 		running:    map[place]*execution{},
 		turns:      map[string]*turn{},
 		entries:    map[string]*entry{},

@@ -97,9 +97,9 @@ func (v *visitor) NodeStarted(e event.NodeStarted) error {
 	return p.tellTask(x)
 }
 
-// within marks the execution that runs the graph of a namespace.
+// within marks the execution that is the graph of a namespace. One that runs a sub-agent has messages of its own.
 func (p *Projector) within(ns string) {
-	if ns == "" {
+	if ns == "" || p.tasks[ns] {
 		return
 	}
 	at := len(ns)
@@ -200,8 +200,12 @@ func (p *Projector) tellFact(e event.Event) error {
 }
 
 // TaskStarted and TaskEnded are sub-agents, which this dialect knows as namespaces.
-func (v *visitor) TaskStarted(event.TaskStarted) error { return nil }
-func (v *visitor) TaskEnded(event.TaskEnded) error     { return nil }
+func (v *visitor) TaskStarted(event.TaskStarted) error {
+	v.tasks[v.env.NS] = true
+	return nil
+}
+
+func (v *visitor) TaskEnded(event.TaskEnded) error { return nil }
 
 // ContextPrepared is for those who look into a run; they ask for the request itself.
 func (v *visitor) ContextPrepared(event.ContextPrepared) error { return nil }

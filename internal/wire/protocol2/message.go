@@ -12,12 +12,13 @@ import (
 type turn struct {
 	id      string
 	attempt int
-	full    string // namespace of the node that calls
+	at      speaker // the graph and the node that speak
 	sc      *scope
+	voice   string // the node, with the turn's id where another of its executions speaks at the same time
 	begun   bool
 	blocks  []*block
 	items   []string
-	tail    []byte // ,"run_id":"…"}
+	tail    []byte // ,"id":"…","run_id":"…"}
 }
 
 // block is a block of a message, as this protocol numbers them.
@@ -46,7 +47,7 @@ type call struct {
 
 // message begins a frame of a turn's message, which endMessage ends.
 func (p *Projector) message(t *turn, kind string) bool {
-	if !p.begin("messages", "messages", t.sc, "") {
+	if !p.begin("messages", "messages", t.sc, t.voice) {
 		return false
 	}
 	p.buf = append(append(append(p.buf, `{"event":"`...), kind...), '"')
@@ -58,8 +59,8 @@ func (p *Projector) endMessage(t *turn) {
 	p.end()
 }
 
-func newTurn(id, full string) *turn {
-	return &turn{id: id, full: full, attempt: 1, tail: append(appendField(nil, "run_id", id), '}')}
+func newTurn(id, ns, node string) *turn {
+	return &turn{id: id, at: speaker{ns, node}, attempt: 1, tail: append(appendField(appendField(nil, "id", id), "run_id", id), '}')}
 }
 
 // start tells that a message begins, before its first piece.
@@ -69,10 +70,23 @@ func (p *Projector) start(t *turn) {
 	}
 	t.begun = true
 	p.shown[t.id] = true
-	t.sc = p.open(t.full)
+	t.sc, t.voice = p.open(t.at.ns), t.at.node
+	if p.speakers[t.at] != nil { // JavaScript's clients tell messages apart by namespace and node
+		t.voice += ":" + t.id
+	} else {
+		p.speakers[t.at] = t
+	}
 	if p.message(t, "message-start") {
-		p.buf = appendField(p.buf, "id", t.id)
+		p.buf = event.AppendString(append(p.buf, `,"metadata":{"langgraph_node":`...), t.at.node)
+		p.buf = append(p.buf, '}')
 		p.endMessage(t)
+	}
+}
+
+// hush makes room for the next message of the node.
+func (p *Projector) hush(t *turn) {
+	if p.speakers[t.at] == t {
+		delete(p.speakers, t.at)
 	}
 }
 
@@ -214,6 +228,7 @@ func appendCall(dst []byte, id, name, args string) []byte {
 
 // forget drops what is known of a turn that is over.
 func (p *Projector) forget(t *turn) {
+	p.hush(t)
 	for _, id := range t.items {
 		delete(p.entries, id)
 	}
@@ -265,7 +280,7 @@ func (p *Projector) whole(x *execution, m message) {
 	if json.Unmarshal(m.raw, &full) != nil {
 		return
 	}
-	t := newTurn(m.ID, x.full)
+	t := newTurn(m.ID, x.ns, x.node)
 	p.start(t)
 	for _, r := range full.Reasoning {
 		p.pieces(t, item.TypeReasoning, r.Summary)
@@ -283,6 +298,7 @@ func (p *Projector) whole(x *execution, m message) {
 		usage = *full.Usage
 	}
 	p.finish(t, full.Finish, usage)
+	p.hush(t)
 }
 
 func (p *Projector) pieces(t *turn, typ item.Type, blocks []item.Block) {

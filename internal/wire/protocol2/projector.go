@@ -41,7 +41,8 @@ type Projector struct {
 	scopes     map[string]*scope
 	opened     []*scope // in the order in which they began
 	executions map[string]*execution
-	running    map[place]*execution // the last to start at a node
+	tasks      map[string]bool   // namespaces of sub-agents
+	speakers   map[speaker]*turn // who speaks at a node at the moment
 	turns      map[string]*turn
 	entries    map[string]*entry
 	last       *entry
@@ -59,14 +60,14 @@ type Projector struct {
 
 var _ wire.Projector = (*Projector)(nil)
 
-type place struct{ ns, node string }
+type speaker struct{ ns, node string }
 
-// scope is a namespace as the clients know it: a graph's, or a node's.
+// scope is the namespace of a graph.
 type scope struct {
 	ns    string
 	parts []string
 	json  []byte // the parts
-	name  string // of the node
+	name  string // of the sub-agent, or of the node that is the graph
 	open  bool
 	// cause is the tool call that a sub-agent works for.
 	cause string
@@ -75,8 +76,7 @@ type scope struct {
 // execution is a node that runs.
 type execution struct {
 	id, ns, node string
-	full         string // its own namespace
-	child        bool   // it runs a graph, whose nodes have told of its messages
+	child        bool // it is a graph, whose nodes have told of its messages
 }
 
 // New returns a projector for the events of a thread's runs, each from its first event.
@@ -93,7 +93,8 @@ func (p *Projector) reset() {
 	p.scopes = map[string]*scope{}
 	p.opened = nil
 	p.executions = map[string]*execution{}
-	p.running = map[place]*execution{}
+	p.tasks = map[string]bool{}
+	p.speakers = map[speaker]*turn{}
 	p.turns = map[string]*turn{}
 	p.entries = map[string]*entry{}
 	p.last = nil
@@ -222,24 +223,11 @@ func (p *Projector) describe(e event.RunStarted) {
 	p.metadata = append(b, '}')
 }
 
-// execution finds the execution that an event of the current node belongs to.
-func (p *Projector) execution(id string) *execution {
-	if x := p.executions[id]; x != nil {
-		return x
+// below is the namespace of the graph that an execution is, if it is one.
+func (x *execution) below() string {
+	part := x.node + ":" + x.id
+	if x.ns == "" {
+		return part
 	}
-	if x := p.running[place{p.env.NS, p.env.Node}]; x != nil && id == "" {
-		return x
-	}
-	return newExecution(id, p.env.NS, p.env.Node)
-}
-
-func newExecution(id, ns, node string) *execution {
-	full := node
-	if id != "" {
-		full += ":" + id
-	}
-	if ns != "" {
-		full = ns + "|" + full
-	}
-	return &execution{id: id, ns: ns, node: node, full: full}
+	return x.ns + "|" + part
 }

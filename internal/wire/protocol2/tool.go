@@ -7,9 +7,9 @@ import (
 	"github.com/tributary-ai/tributary/item"
 )
 
-// tool begins a frame about a tool, in the namespace of the node that calls it.
+// tool begins a frame about a tool, in the namespace of the graph whose node calls it.
 func (p *Projector) tool(c *call, kind string) bool {
-	if !p.begin("tools", "tools", p.open(p.execution("").full), "") {
+	if !p.begin("tools", "tools", p.open(p.env.NS), "") {
 		return false
 	}
 	p.buf = appendField(event.AppendString(append(p.buf, `{"event":`...), kind), "tool_call_id", c.id)

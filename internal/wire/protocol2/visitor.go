@@ -36,21 +36,26 @@ func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 		v.seq = wire.BeyondLoss(v.seq)
 	}
 	v.attempt = e.Attempt
+	clear(v.speakers) // what was cut off is silent
 	return nil
 }
 
+// RunEnded ends the root's life. A run that was stopped waits for nobody, so it has completed, if early: Python's iterators
+// would go on for ever after interrupted, and JavaScript's hook would show failed as an error to whoever stopped it.
 func (v *visitor) RunEnded(e event.RunEnded) error {
 	p := v.p()
-	how, failure := "completed", ""
+	how, below, failure := "completed", "completed", ""
 	switch e.Status {
 	case event.Success:
-	case event.Interrupted, event.Cancelled:
-		how = "interrupted"
+	case event.Cancelled:
+		below = "interrupted"
+	case event.Interrupted:
+		how, below = "interrupted", "interrupted"
 	case event.Failed, event.TimedOut:
-		how, failure = "failed", failureOf(e.Error, e.Reason)
+		how, below, failure = "failed", "failed", failureOf(e.Error, e.Reason)
 	}
 	for i := len(p.opened) - 1; i >= 0; i-- {
-		p.close(p.opened[i], how, "")
+		p.close(p.opened[i], below, "")
 	}
 	p.lifecycle(p.scope(""), how, p.graph, failure)
 	return nil
@@ -69,9 +74,8 @@ func failureOf(err *event.Error, reason string) string {
 
 func (v *visitor) NodeStarted(e event.NodeStarted) error {
 	p := v.p()
-	x := newExecution(e.Execution, v.env.NS, v.env.Node)
+	x := &execution{id: e.Execution, ns: v.env.NS, node: v.env.Node}
 	p.executions[x.id] = x
-	p.running[place{x.ns, x.node}] = x
 	p.within(x.ns)
 	if err := p.enter(x.ns); err != nil {
 		return err
@@ -97,9 +101,9 @@ func (v *visitor) NodeStarted(e event.NodeStarted) error {
 	return nil
 }
 
-// within marks the execution that runs the graph of a namespace.
+// within marks the execution that is the graph of a namespace. One that runs a sub-agent has messages of its own.
 func (p *Projector) within(ns string) {
-	if at := strings.LastIndexByte(ns, ':'); at >= 0 {
+	if at := strings.LastIndexByte(ns, ':'); at >= 0 && !p.tasks[ns] {
 		if x := p.executions[ns[at+1:]]; x != nil {
 			x.child = true
 		}
@@ -111,11 +115,11 @@ func (v *visitor) NodeEnded(e event.NodeEnded) error {
 	if err := p.enter(v.env.NS); err != nil { // a result that was kept may come before any node starts
 		return err
 	}
-	x := p.execution(e.Execution)
-	delete(p.executions, e.Execution)
-	if at := (place{x.ns, x.node}); p.running[at] == x {
-		delete(p.running, at)
+	x := p.executions[e.Execution]
+	if x == nil {
+		x = &execution{id: e.Execution, ns: v.env.NS, node: v.env.Node}
 	}
+	delete(p.executions, e.Execution)
 	sp := p.space(v.env.NS)
 	sp.wrote = sp.wrote || wroteSomething(e.Update)
 	how := "completed"
@@ -136,7 +140,9 @@ func (v *visitor) NodeEnded(e event.NodeEnded) error {
 		return nil
 	}
 	p.result(x, e)
-	p.close(p.scope(x.full), how, "")
+	if sc := p.scopes[x.below()]; sc != nil {
+		p.close(sc, how, "")
+	}
 	return nil
 }
 
@@ -240,53 +246,24 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	p.asked[e.ID] = true
 	if p.begin("input", "input.requested", p.open(v.env.NS), "") {
 		b := event.AppendString(append(p.buf, `{"interrupt_id":`...), e.ID)
+		// JavaScript's clients read the payload, Python's the value.
 		b = append(append(b, `,"payload":`...), p.questions[e.ID]...)
+		b = append(append(b, `,"value":`...), p.questions[e.ID]...)
 		p.buf = append(b, '}')
 		p.end()
 	}
 	return nil
-}
-
-func (v *visitor) Custom(e event.Custom) error {
-	p := v.p()
-	channel := "custom"
-	if e.Name != "" {
-		channel = "custom:" + e.Name
-	}
-	if p.begin(channel, "custom", p.open(v.env.NS), "") {
-		b := append(p.buf, '{')
-		if e.Name != "" {
-			b = append(event.AppendString(append(b, `"name":`...), e.Name), ',')
-		}
-		p.buf = append(appendRaw(append(b, `"payload":`...), e.Data), '}')
-		p.end()
-	}
-	return nil
-}
-
-// Warnings, the progress of tools, teams and plans have no words here. They are custom events, whose type is the kind of event.
-func (v *visitor) Warned(e event.Warned) error                 { return v.p().tellFact(e) }
-func (v *visitor) ToolProgressed(e event.ToolProgressed) error { return v.p().tellFact(e) }
-func (v *visitor) TeamFormed(e event.TeamFormed) error         { return v.p().tellFact(e) }
-func (v *visitor) PlanUpdated(e event.PlanUpdated) error       { return v.p().tellFact(e) }
-func (v *visitor) TeamDissolved(e event.TeamDissolved) error   { return v.p().tellFact(e) }
-
-// tellFact tells what the protocol has no words for, under its kind's name.
-func (p *Projector) tellFact(e event.Event) (err error) {
-	if p.begin("custom:"+e.Kind(), "custom", p.open(p.env.NS), "") {
-		b := append(event.AppendString(append(p.buf, `{"name":`...), e.Kind()), `,"payload":`...)
-		b, err = wire.AppendFact(b, e)
-		p.buf = append(b, '}')
-		p.end()
-	}
-	return err
 }
 
 // TaskStarted is a sub-agent, which this protocol knows as a namespace that a tool call caused.
 func (v *visitor) TaskStarted(e event.TaskStarted) error {
 	p := v.p()
+	p.tasks[v.env.NS] = true
 	if sc := p.scope(v.env.NS); !sc.open {
 		sc.cause = e.CallID
+		if e.Agent != "" {
+			sc.name = e.Agent
+		}
 	}
 	p.open(v.env.NS)
 	return nil
@@ -315,7 +292,7 @@ func (v *visitor) ContextPrepared(event.ContextPrepared) error { return nil }
 
 func (v *visitor) TurnStarted(e event.TurnStarted) error {
 	p := v.p()
-	t := newTurn(e.Turn, p.execution(e.Execution).full)
+	t := newTurn(e.Turn, v.env.NS, v.env.Node)
 	t.attempt = max(e.Attempt, 1)
 	p.turns[e.Turn] = t
 	return nil

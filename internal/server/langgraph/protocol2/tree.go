@@ -15,6 +15,7 @@ type branch struct {
 	namespace []string
 	status    string
 	name      string
+	task      bool // a sub-agent, which says itself how it ended
 	children  []*branch
 }
 
@@ -69,13 +70,13 @@ func (s *Service) treeCommand(ctx context.Context, who run.Identity, thread stri
 			find(env.NS)
 		case event.NodeStarted:
 			find(env.NS)
-			if b := known[below(env.NS, env.Node, e.Execution)]; b != nil {
+			if b := known[below(env.NS, env.Node, e.Execution)]; b != nil && !b.task {
 				b.status = "running" // again
 			}
 		case event.NodeEnded:
 			b := known[below(env.NS, env.Node, e.Execution)]
 			switch {
-			case b == nil: // a node that is no graph
+			case b == nil || b.task: // a node that is no graph
 			case e.Error != nil:
 				b.status = "failed"
 			case len(e.Interrupts) > 0:
@@ -84,7 +85,11 @@ func (s *Service) treeCommand(ctx context.Context, who run.Identity, thread stri
 				b.status = "completed"
 			}
 		case event.TaskStarted:
-			find(env.NS).status = "running"
+			b := find(env.NS)
+			b.status, b.task = "running", true
+			if e.Agent != "" {
+				b.name = e.Agent
+			}
 		case event.TaskEnded:
 			find(env.NS).status = treeStatus(e.Status)
 		case event.RunEnded:

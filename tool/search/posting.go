@@ -1,0 +1,177 @@
+package search
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A segment is what one batch of documents adds to the index: for every term the passages that have it, and for every
+// passage its length and its file. Passages are numbered in the order in which they came; those of a segment follow each
+// other, and segments follow each other too. A posting is the distance to the passage before and one byte:
+//
+//	bits 0-5  how often the term is in the text, at most 63
+//	bit  6    it is in a heading above the passage
+//	bit  7    it is in the title
+//
+// Where in the text a word stands is not kept: the best passages are read anyway, and looked at closely then.
+const (
+	inTrail  = 1 << 6
+	inTitle  = 1 << 7
+	mostTF   = 1<<6 - 1
+	longestP = 255 // steps of length; 0 is a passage that is gone
+)
+
+// segment is what is known of a segment without reading its terms.
+type segment struct {
+	id      int64
+	first   int64  // number of its first passage
+	lengths []byte // of each passage, see lengthOf
+	files   []byte // 4 bytes for each: the id of its file
+}
+
+func (s *segment) end() int64 { return s.first + int64(len(s.lengths)) }
+
+func (s *segment) fileAt(i int) uint32 { return binary.LittleEndian.Uint32(s.files[4*i:]) }
+
+// lengthOf keeps the length of a passage, in words, in a byte.
+func lengthOf(words int) byte { return byte(min((max(words, 1)+3)/4, longestP)) }
+
+func words(length byte) float64 { return 4 * float64(length) }
+
+// builder gathers a segment.
+type builder struct {
+	segment
+	terms map[string]*list // by term
+	known map[string]*list // by word as it is written, so that each is looked up once
+	stems stems
+}
+
+type list struct {
+	term  string
+	data  []byte
+	last  int64 // the passage of the posting that is being gathered; -1: none
+	prev  int64 // the passage of the one before
+	flags byte
+	tf    int
+}
+
+// stems remembers the terms of words from one batch to the next.
+type stems map[string]string
+
+const mostStems = 500_000
+
+func (s stems) term(word string) string {
+	t, ok := s[word]
+	if !ok {
+		t = term(word)
+		if len(s) >= mostStems {
+			clear(s)
+		}
+		s[strings.Clone(word)] = strings.Clone(t) // copies: the word is a piece of a whole document
+	}
+	return t
+}
+
+func newBuilder(first int64, known stems) *builder {
+	return &builder{segment: segment{first: first}, terms: map[string]*list{}, known: map[string]*list{}, stems: known}
+}
+
+// add takes a passage in.
+func (b *builder) add(file int64, title, trail, text string) {
+	id := b.end()
+	n := 0
+	eachWord(text, func(w string, _, _, _ int) { b.count(w, id, 0); n++ })
+	eachWord(trail, func(w string, _, _, _ int) { b.count(w, id, inTrail) })
+	eachWord(title, func(w string, _, _, _ int) { b.count(w, id, inTitle) })
+	b.lengths = append(b.lengths, lengthOf(n))
+	b.files = binary.LittleEndian.AppendUint32(b.files, uint32(file))
+}
+
+func (b *builder) count(word string, id int64, flag byte) {
+	l := b.known[word]
+	if l == nil {
+		t := b.stems.term(word)
+		if t == "" {
+			return
+		}
+		if l = b.terms[t]; l == nil {
+			l = &list{term: t, last: -1, prev: b.first - 1}
+			b.terms[t] = l
+		}
+		b.known[strings.Clone(word)] = l
+	}
+	if l.last != id {
+		l.flush()
+		l.last = id
+	}
+	if flag != 0 {
+		l.flags |= flag
+	} else {
+		l.tf++
+	}
+}
+
+func (l *list) flush() {
+	if l.last < 0 {
+		return
+	}
+	l.data = binary.AppendUvarint(l.data, uint64(l.last-l.prev))
+	l.data = append(l.data, byte(min(l.tf, mostTF))|l.flags)
+	l.prev, l.last, l.tf, l.flags = l.last, -1, 0, 0
+}
+
+// sorted are the lists in the order of their terms.
+func (b *builder) sorted() []*list {
+	out := make([]*list, 0, len(b.terms))
+	for _, l := range b.terms {
+		l.flush()
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(x, y *list) int {
+		if x.term < y.term {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// postings calls with each posting of a list. What is damaged ends it.
+func postings(data []byte, first int64, with func(passage int64, what byte)) {
+	at := first - 1
+	for len(data) > 0 {
+		d := uint64(data[0])
+		n := 1
+		if d >= 0x80 {
+			if d, n = binary.Uvarint(data); n <= 0 || d > math.MaxInt32 {
+				return
+			}
+		}
+		if len(data) <= n {
+			return
+		}
+		at += int64(d)
+		with(at, data[n])
+		data = data[n+1:]
+	}
+}
+
+// merged is the list of two neighbours, without the passages that are gone.
+func merged(a, b *segment, listA, listB []byte) []byte {
+	out := make([]byte, 0, len(listA)+len(listB))
+	last := a.first - 1
+	take := func(s *segment, data []byte) {
+		postings(data, s.first, func(p int64, what byte) {
+			if i := p - s.first; i < int64(len(s.lengths)) && s.lengths[i] != 0 {
+				out = binary.AppendUvarint(out, uint64(p-last))
+				out = append(out, what)
+				last = p
+			}
+		})
+	}
+	take(a, listA)
+	take(b, listB)
+	return out
+}

@@ -1,0 +1,84 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/tool"
+)
+
+// Group is the name under which the tool is switched on and off.
+const Group = "documents"
+
+type arguments struct {
+	Query string `json:"query" jsonschema:"what to look for: a question or its words; leave out words that say nothing about the subject"`
+	Limit int    `json:"limit,omitempty" jsonschema:"how many passages to return, from 1 to 20; 6 if left out"`
+}
+
+// Tool is the index as a tool named "search".
+//
+// Its result has one block for each passage in both views, paired by a number of their own (Ref), which whoever
+// keeps the run's references replaces. The single block that says that nothing was found has none: it is not
+// worth citing.
+func (ix *Index) Tool() tool.Tool {
+	return ToolOf(func(context.Context) (*Index, error) { return ix, nil })
+}
+
+// ToolOf is the tool of an index that need not be open yet: each call asks for it, and waits with its caller.
+func ToolOf(index func(context.Context) (*Index, error)) tool.Tool {
+	return searching{tool.Func("search",
+		"Searches the local documents and returns the passages that answer best, with title, path and text. Quote them and cite each with its number. It says so when the documents do not answer.",
+		func(ctx context.Context, in arguments) (item.ToolResult, error) {
+			if in.Limit == 0 {
+				in.Limit = defaultLimit
+			}
+			ix, err := index(ctx)
+			if err != nil {
+				return item.ToolResult{}, err
+			}
+			found, err := ix.Search(ctx, in.Query, in.Limit)
+			if err != nil {
+				return item.ToolResult{}, err
+			}
+			if len(found) == 0 {
+				return ix.nothing(ctx, in.Query)
+			}
+			return shown(found), nil
+		})}
+}
+
+// searching adds to the tool what people are asked by.
+type searching struct{ tool.Tool }
+
+func (s searching) Spec() tool.Spec {
+	spec := s.Tool.Spec()
+	spec.Group, spec.Risk, spec.Repeatable = Group, tool.Reads, true
+	return spec
+}
+
+// nothing tells the model that the documents do not answer, and which words none of them has.
+func (ix *Index) nothing(ctx context.Context, query string) (item.ToolResult, error) {
+	missing, err := ix.Missing(ctx, query)
+	if err != nil {
+		return item.ToolResult{}, err
+	}
+	says := fmt.Sprintf("No passage of the documents matches %q.", query)
+	if len(missing) > 0 {
+		says += fmt.Sprintf(" No document has: %s.", strings.Join(missing, ", "))
+	}
+	return tool.Text(says + " Try other or fewer words, or say that the documents do not answer this."), nil
+}
+
+func shown(found []Passage) item.ToolResult {
+	var res item.ToolResult
+	for i, p := range found {
+		b := item.Block{Type: item.TextBlock, Ref: i + 1, Text: p.Text, Name: p.Title + " — " + p.Location(), URL: p.Location()}
+		res.Blocks = append(res.Blocks, b)
+		// Providers are sent the text alone, so the model's view says in it where the passage stands.
+		b.Text = fmt.Sprintf("Source: %s (%s, %s)\n\n%s", p.Heading(), p.Location(), p.Position(), p.Text)
+		res.Content = append(res.Content, b)
+	}
+	return res
+}
