@@ -33,6 +33,14 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 	if err != nil {
 		return nil, err
 	}
+	middleware := r.fileState()
+	if r.opt.Middleware != nil {
+		more, err := r.opt.Middleware(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		middleware = append(middleware, more...)
+	}
 	var warnings []event.Warned
 	for _, w := range choice.Warnings {
 		warnings = append(warnings, event.Warned(w))
@@ -40,7 +48,7 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 	return agent.New(agent.Options{
 		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker,
 		MaxSteps: steps, Log: r.log,
-		Tools: r.tools, Middleware: r.fileState(), System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
+		Tools: r.tools, Middleware: middleware, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
 	})
 }
 

@@ -40,6 +40,7 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	d := &documents{ready: make(chan struct{})}
 	opt := config.options()
 	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait)}, hands.tools()...)
+	opt.Middleware = hands.middleware
 	rt, err := tributary.Open(e.ctx, opt)
 	if err != nil {
 		return nil, errors.Join(err, hands.Close())

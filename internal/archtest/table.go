@@ -85,6 +85,7 @@ var Rules = []Rule{
 		"it serves files by the names that agents know them by"},
 	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,
 		"a dialect knows its own wire and no other dialect"},
+	{"internal/server/mcp", join(nouns, runs, []string{"internal/server/edge"}), nil, "a dialect knows its own wire and no other dialect"},
 	{"internal/server/langgraph/state", join(nouns, runs, routes, langgraph), nil, "every other resource of LangGraph's shows states"},
 	{"internal/server/langgraph/threads", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/state"}), nil, "a thread has a state, and runs have a thread"},
 	{"internal/server/langgraph/runs", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/state", "internal/server/langgraph/threads"}), nil,
@@ -130,6 +131,8 @@ var Vendors = []Vendor{
 	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 
+	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/conformance/...", "internal/server/mcp", "tool/mcp"}, "MCP is spoken by its own packages only"},
+	{"golang.org/x/oauth2", []string{"tool/mcp"}, "the MCP SDK's words for tokens"},
 	{"github.com/ledongthuc/pdf", []string{"internal/document"}, "formats are read in one place, which guards against what libraries trust"},
 	{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/document", "tool/web"}, "formats are read in one place"},
 	{"golang.org/x/net/html", []string{"internal/document", "tool/web"}, "formats are read in one place"},
