@@ -6,7 +6,7 @@ var (
 	public = []string{".", "agent", "agent/...", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/bus/...", "internal/cite", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/run",
+		"internal/bus/...", "internal/cite", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run",
 		"internal/storage/...", "internal/transcript", "internal/workspace",
 	})
 	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
@@ -24,6 +24,7 @@ var Rules = []Rule{
 	{"internal/checkup", nil, nil, "what a finding is, whatever was looked at"},
 	{"internal/folder", nil, nil, "how small files are written, whatever they hold"},
 	{"internal/piece", nil, nil, "bytes, whatever they mean"},
+	{"internal/prose", nil, nil, "words and sentences, whoever wrote them"},
 	{"item", []string{"internal/jsonline"}, nil, "the nouns are the ground floor; everything stands on them"},
 	{"event", []string{"internal/jsonline", "item"}, nil, "events are plain values about items, readable by every other package"},
 	{"event/eventtest", nouns, nil, "it makes events for tests and must be usable by the tests of any package"},
@@ -34,6 +35,7 @@ var Rules = []Rule{
 	{"model/internal/...", []string{"item", "model", "model/internal/..."}, nil, "what the providers share"},
 	{"model/registry", []string{"item", "model", "model/*"}, nil, "it chooses among providers by name, so it is the one that sees them all"},
 	{"model/openai/internal/...", []string{"item", "model", "model/internal/..."}, nil, "pure decoding, without the SDK"},
+	{"model/offline", []string{"internal/prose", "item", "model"}, nil, "it answers from texts alone, so it takes them apart"},
 	{"model/*", []string{"item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
 	{"internal/document", nil, []string{"net/http"}, "it turns the bytes of a file into text, wherever they come from"},
@@ -54,7 +56,7 @@ var Rules = []Rule{
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
 	{"agent/middleware", join(nouns, []string{"agent", "graph", "model", "tool", "tool/files"}), nil,
 		"it stands around agents; what it keeps in a thread's folder has the names that the tools for files give"},
-	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/transcript", "model", "tool", "turn"}), nil,
+	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/prose", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 
 	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/piece", "internal/run"}), nil,

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -66,14 +67,14 @@ func toolName(conv []item.Message, result item.Message) string {
 }
 
 func failedTool(name, text, question string) string {
-	if chinese(question) {
+	if prose.Chinese(question) {
 		return fmt.Sprintf("工具 %s 失败了：%s", name, clip(text))
 	}
 	return fmt.Sprintf("The tool %s failed: %s", name, clip(text))
 }
 
 func toolSaid(name, text, question string) string {
-	if chinese(question) {
+	if prose.Chinese(question) {
 		return fmt.Sprintf("工具 %s 的回答：%s", name, clip(text))
 	}
 	return fmt.Sprintf("The tool %s answered: %s", name, clip(text))
@@ -102,7 +103,7 @@ func quotedBefore(conv []item.Message) string {
 // says what they are.
 func compose(found []passage, about []string, before, question string) string {
 	quotes := choose(found, about, before, question)
-	zh := chinese(question)
+	zh := prose.Chinese(question)
 	if near := nearest(found, about); len(quotes) == 0 && len(near) > 0 {
 		if zh {
 			return fmt.Sprintf("文档中与%s有关的段落是 %s，但其中没有我能单独引用的句子。", hanList(about), strings.Join(near, "、"))
@@ -168,11 +169,11 @@ func mentioned(about []string, quotes []quote, found []passage) (said, unsaid []
 
 // nearest names up to three passages that share something with the question.
 func nearest(found []passage, about []string) []string {
-	wanted := keys(strings.Join(about, " "))
+	wanted := prose.Keys(strings.Join(about, " "))
 	var out []string
 	for _, p := range found {
 		shared := false
-		for k := range keys(p.source + "\n" + p.text) {
+		for k := range prose.Keys(p.source + "\n" + p.text) {
 			shared = shared || wanted[k]
 		}
 		if shared && p.ref > 0 && len(out) < 3 {
@@ -211,15 +212,15 @@ type quote struct {
 // enough to be read, without quotation marks that would end it early or a citation mark that would be taken for ours.
 func quotable(s string) bool {
 	n := utf8.RuneCountInString(s)
-	if chinese(s) {
+	if prose.Chinese(s) {
 		n *= 2 // a Han character says as much as several letters
 	}
-	return n >= shortestQuote && n <= longestQuote && !strings.ContainsAny(s, "“”") && !strings.Contains(s, "[^") && prose(s)
+	return n >= shortestQuote && n <= longestQuote && !strings.ContainsAny(s, "“”") && !strings.Contains(s, "[^") && proseOnly(s)
 }
 
-// prose tells language from code, diagrams and rows of tables, which have lost their frame when a long block was
+// proseOnly tells language from code, diagrams and rows of tables, which have lost their frame when a long block was
 // cut: it is mostly letters, and is not set out with spaces.
-func prose(s string) bool {
+func proseOnly(s string) bool {
 	letters, all := 0, 0
 	for _, r := range s {
 		all++
@@ -233,17 +234,17 @@ func prose(s string) bool {
 // choose picks the sentences that together cover the most of what was asked, the rarest words counting most. Each
 // must share something with the question.
 func choose(found []passage, about []string, before, question string) []quote {
-	wanted := slices.Sorted(maps.Keys(keys(strings.Join(about, " ")))) // sorted: sums of floats depend on their order
+	wanted := slices.Sorted(maps.Keys(prose.Keys(strings.Join(about, " ")))) // sorted: sums of floats depend on their order
 	var all []quote
 	spread := map[string]int{} // in how many sentences a key occurs
 	seen := map[string]bool{}
 	for i, p := range found {
-		for _, s := range sentences(p.text) {
+		for _, s := range prose.Sentences(p.text) {
 			if !quotable(s) || seen[s] || strings.Contains(before, s) {
 				continue
 			}
 			seen[s] = true
-			ks := keys(s)
+			ks := prose.Keys(s)
 			for k := range ks {
 				spread[k]++
 			}
@@ -295,7 +296,7 @@ func (q quote) score(wanted []string, covered map[string]bool, spread map[string
 	if score == 0 {
 		return 0
 	}
-	heading := keys(p.source)
+	heading := prose.Keys(p.source)
 	for _, k := range wanted {
 		if heading[k] {
 			score += 0.4
