@@ -131,15 +131,15 @@ func (j *judge) judge(claim string, group []int) []Doubt {
 			return doubt(NoNumber, n)
 		}
 	}
+	// A translation shares neither words nor names with what it translates.
+	if prose.Chinese(bare) != anyOf(all, func(e *evidence) bool { return prose.Chinese(e.text) }) && len(words) > 0 {
+		return found
+	}
 	for _, name := range namesIn(claim) {
 		parts := prose.Keys(name)
 		if !j.knows(all, parts) {
 			return doubt(NoName, name)
 		}
-	}
-	// A translation shares no words with what it translates.
-	if prose.Chinese(bare) != anyOf(all, func(e *evidence) bool { return prose.Chinese(e.text) }) && len(words) > 0 {
-		return found
 	}
 	union := map[string]bool{}
 	for i, e := range all {

@@ -20,6 +20,7 @@ func TestACrashAfterAnyRecordRepeatsNoStep(t *testing.T) {
 	s := research.Settings{AutoAccept: true, Parallel: 2}
 	play := func() *cast {
 		c := usual()
+		c.coarse = true
 		c.planner = planned(
 			research.Step{ID: "a", Title: "The Nile", Type: research.Research}, research.Step{ID: "b", Title: "The Danube", Type: research.Research},
 			research.Step{Title: "think", Type: research.Analysis, DependsOn: []string{"a", "b"}})

@@ -25,6 +25,7 @@ type cast struct {
 	analyst     func(req model.Request) scripted.Script
 	coder       func(req model.Request) scripted.Script
 	reporter    func(req model.Request) scripted.Script
+	coarse      bool // texts come in two pieces
 
 	mu    sync.Mutex
 	asked map[string]int
@@ -67,7 +68,11 @@ func (c *cast) model() *scripted.Model {
 		if play == nil {
 			return scripted.Fail(&model.Error{Class: model.BadRequest, Message: "nobody plays " + role})
 		}
-		return play(req)
+		s := play(req)
+		if text := s.Text(); c.coarse && text != "" && len(s.Calls()) == 0 {
+			return scripted.Pieces(text[:len(text)/2], text[len(text)/2:])
+		}
+		return s
 	})
 }
 

@@ -19,14 +19,14 @@ var promptFiles embed.FS
 
 // promptData is what a prompt may speak of.
 type promptData struct {
-	Locale          string
-	Today           string
-	MaxSteps        int
-	Round, Rounds   int
-	Search, Tools   bool
-	Clarify         bool
-	Left            int
-	Style           string // the text of the style
+	Locale        string
+	Today         string
+	MaxSteps      int
+	Round, Rounds int
+	Search, Tools bool
+	Clarify       bool
+	Left          int
+	Style         string // the text of the style
 }
 
 var templates = func() *template.Template {

@@ -161,7 +161,9 @@ func (r *reader) take(out *strings.Builder, text string) {
 }
 
 // between reports what may stand between the citations of a group.
-func between(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' || r == '、' || r == '，' }
+func between(r rune) bool {
+	return unicode.IsSpace(r) || r == ',' || r == ';' || r == '、' || r == '，'
+}
 
 func (r *reader) paragraph() { r.text.Reset(); r.claim = "" }
 

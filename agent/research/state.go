@@ -26,9 +26,9 @@ var (
 	iterations = graph.LastValue[int]("plan_iterations")
 	feedback   = graph.LastValue[string]("feedback")
 	background = graph.LastValue[[]int]("background_investigation_results") // numbers of sources
-	results    = graph.Merge[Result]("results")                            // by step
-	sources    = graph.Merge[Source]("sources")                            // by number
-	known      = graph.LastValue[int]("known_sources")                     // how many there were when the round began
+	results    = graph.Merge[Result]("results")                             // by step
+	sources    = graph.Merge[Source]("sources")                             // by number
+	known      = graph.LastValue[int]("known_sources")                      // how many there were when the round began
 	report     = graph.LastValue[string]("final_report")
 	citations  = graph.LastValue[[]Reference]("citations")
 	doubts     = graph.LastValue[[]Doubt]("doubts")

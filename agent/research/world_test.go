@@ -37,13 +37,18 @@ type world struct {
 	left int // records until death; negative: immortal
 	dead bool
 	full int // records of the current run
+
+	replaces map[string]string // turns by those that take their place
+	voided   map[string]bool
 	// seen, where set, is told of every event that was recorded.
 	seen func(event.Envelope)
 }
 
 var errDead = errors.New("the process died")
 
-func newWorld() *world { return &world{mem: graph.NewMemory(), control: &graph.Control{}, left: -1} }
+func newWorld() *world {
+	return &world{mem: graph.NewMemory(), control: &graph.Control{}, left: -1, replaces: map[string]string{}, voided: map[string]bool{}}
+}
 
 func (w *world) Record(ctx context.Context, b graph.Batch) error {
 	w.mu.Lock()
@@ -72,19 +77,14 @@ func (w *world) Record(ctx context.Context, b graph.Batch) error {
 func (w *world) replacing(events []event.Envelope) []event.Envelope {
 	var out []event.Envelope
 	for _, env := range events {
-		if e, ok := env.Event.(event.ItemStarted); ok && e.Turn != "" {
-			old, voided := "", map[string]bool{}
-			for _, before := range slices.Concat(w.mem.Events()[w.from:], out) {
-				switch b := before.Event.(type) {
-				case event.TurnStarted:
-					if b.Turn == e.Turn {
-						old = b.Replaces
-					}
-				case event.TurnVoided:
-					voided[b.Turn] = true
-				}
-			}
-			if old != "" && !voided[old] {
+		switch e := env.Event.(type) {
+		case event.TurnStarted:
+			w.replaces[e.Turn] = e.Replaces
+		case event.TurnVoided:
+			w.voided[e.Turn] = true
+		case event.ItemStarted:
+			if old := w.replaces[e.Turn]; e.Turn != "" && old != "" && !w.voided[old] {
+				w.voided[old] = true
 				out = append(out, event.Envelope{Task: env.Task, NS: env.NS, Node: env.Node, Event: event.TurnVoided{Turn: old, Cause: "crash"}})
 			}
 		}
@@ -325,7 +325,7 @@ func (r recall) Turn(execution string) (msg item.Message, ended bool, voided str
 type library struct {
 	mu       sync.Mutex
 	passages []shelf
-	calls    []string            // call ids
+	calls    []string // call ids
 	limits   []int
 }
 
