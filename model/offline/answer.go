@@ -25,7 +25,13 @@ func decide(req model.Request) reply {
 	}
 	question := lastQuestion(conv)
 	if len(req.Schema) > 0 {
+		if isPlan(req.Schema) {
+			return reply{text: encodeJSON(makePlan(lastTold(conv), question))}
+		}
 		return reply{text: fill(req.Schema, question)}
+	}
+	if task, ok := onePart(lastTold(conv), "report"); ok && len(req.Tools) == 0 {
+		return reply{text: writeReport(task)}
 	}
 	if conv[last].Role == item.Tool && !forced(req) {
 		return fromTools(conv, question)
@@ -36,6 +42,9 @@ func decide(req model.Request) reply {
 	if r, ok := small(conv, question); ok {
 		return r
 	}
+	if handsOver(req) {
+		return handOver(question)
+	}
 	if t, ok := toolFor(req); ok && t.Name == searchTool && len(strings.TrimSpace(question)) > 0 {
 		return lookUp(t, conv, question)
 	}
@@ -45,9 +54,13 @@ func decide(req model.Request) reply {
 // lastQuestion is what the user said last.
 func lastQuestion(conv []item.Message) string {
 	for _, m := range slices.Backward(conv) {
-		if m.Role == item.User {
-			return said(m)
+		if m.Role != item.User {
+			continue
 		}
+		if q, ok := onePart(m.Text(), "question"); ok { // of a task
+			return beginning(q, readBytes)
+		}
+		return said(m)
 	}
 	return ""
 }

@@ -234,6 +234,10 @@ func proseOnly(s string) bool {
 // choose picks the sentences that together cover the most of what was asked, the rarest words counting most. Each
 // must share something with the question.
 func choose(found []passage, about []string, before, question string) []quote {
+	return chooseMost(found, about, before, question, mostQuotes)
+}
+
+func chooseMost(found []passage, about []string, before, question string, most int) []quote {
 	wanted := slices.Sorted(maps.Keys(prose.Keys(strings.Join(about, " ")))) // sorted: sums of floats depend on their order
 	var all []quote
 	spread := map[string]int{} // in how many sentences a key occurs
@@ -254,7 +258,7 @@ func choose(found []passage, about []string, before, question string) []quote {
 	var chosen []quote
 	covered := map[string]bool{}
 	taken := map[int]int{}
-	for len(chosen) < mostQuotes {
+	for len(chosen) < most {
 		best, bestScore := -1, 0.0
 		for i, q := range all {
 			if taken[q.passage] >= mostPerPassage {
