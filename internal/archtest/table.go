@@ -25,6 +25,7 @@ var Rules = []Rule{
 	{"internal/folder", nil, nil, "how small files are written, whatever they hold"},
 	{"internal/piece", nil, nil, "bytes, whatever they mean"},
 	{"internal/prose", nil, nil, "words and sentences, whoever wrote them"},
+	{"internal/export", nil, nil, "it makes files out of Markdown, whoever wrote it"},
 	{"item", []string{"internal/jsonline"}, nil, "the nouns are the ground floor; everything stands on them"},
 	{"event", []string{"internal/jsonline", "item"}, nil, "events are plain values about items, readable by every other package"},
 	{"event/eventtest", nouns, nil, "it makes events for tests and must be usable by the tests of any package"},
@@ -106,7 +107,7 @@ var Rules = []Rule{
 	{"examples/...", join(public, []string{"httpapi"}), nil, "what they do, everybody outside of this module can do"},
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
-	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "ui"}), nil, "the command wires everything together"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/export", "ui"}), nil, "the command wires everything together"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},
@@ -139,6 +140,7 @@ var Vendors = []Vendor{
 	{"github.com/kljensen/snowball/english", []string{"tool/search"}, "words are looked up without their inflection"},
 	{"codeberg.org/readeck/go-readability", []string{"tool/web"}, "articles are found in pages of the web alone"},
 
+	{"github.com/yuin/goldmark", []string{"internal/export"}, "reports are Markdown; who makes pages of them is one package"},
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
 	{"go.yaml.in/yaml/v3", []string{"cmd/tributary"}, "files of settings are read in cmd alone"},
