@@ -198,7 +198,7 @@ func (w *work) investigate(ctx context.Context, s *graph.Scope) (graph.Command, 
 	}
 	agent.Remember(s, asMessages(sources.Get(s)))
 	child, err := agent.New(agent.Options{
-		Name: NodeBackground, Model: &once{search, w.settings(s).MaxSearchResults}, Tools: search.set, Log: w.Log, MaxSteps: 2,
+		Name: NodeBackground, Model: &once{search, w.settings(s).MaxSearchResults}, Tools: search.set, Log: w.Log, MaxSteps: 3,
 	})
 	if err != nil {
 		return graph.Command{}, err

@@ -165,7 +165,7 @@ func bodyOf(text, locale string) string {
 func appendix(body string, found []Doubt, look func(int) (Source, bool), locale string) string {
 	zh := chinese(locale)
 	var b strings.Builder
-	b.WriteString("\n")
+	b.WriteString(strings.Repeat("\n", max(0, 1-trailing(body))))
 	if len(found) > 0 {
 		b.WriteString("\n" + checkHeading[zh] + "\n\n")
 		for _, d := range found {
@@ -182,6 +182,9 @@ func appendix(body string, found []Doubt, look func(int) (Source, bool), locale 
 	}
 	return b.String()
 }
+
+// trailing counts the line breaks at the end of a text.
+func trailing(text string) int { return len(text) - len(strings.TrimRight(text, "\n")) }
 
 // bracketless names citations without citing them once more.
 func bracketless(numbers []int, zh bool) string {

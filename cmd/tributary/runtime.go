@@ -40,6 +40,9 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	d := &documents{ready: make(chan struct{})}
 	opt := config.options()
 	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait)}, hands.tools()...)
+	if opt.Graphs, err = researchGraphs(config, models, opt.Tools, log); err != nil {
+		return nil, errors.Join(err, hands.Close())
+	}
 	rt, err := tributary.Open(e.ctx, opt)
 	if err != nil {
 		return nil, errors.Join(err, hands.Close())
