@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/export"
+	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/tool"
 )
@@ -273,6 +275,8 @@ func (s *sitting) review(q event.InterruptRaised, waits error) (any, error) {
 			return nil, waits
 		case line == "":
 			return research.Accept, nil
+		case s.flags.JSON && json.Valid([]byte(line)): // a program answers as the graph is answered
+			return json.RawMessage(line), nil
 		case line != "e":
 			return map[string]string{"feedback": line}, nil
 		}
@@ -394,8 +398,12 @@ func (s *sitting) finish(run string) error {
 	}
 	data := []byte(strings.TrimRight(text, "\n") + "\n")
 	if ext := strings.ToLower(filepath.Ext(s.flags.Output)); ext == ".html" || ext == ".htm" {
+		locale := s.view.locale
+		if locale == "" && prose.Chinese(text) { // of a run that began before this command
+			locale = "zh-CN"
+		}
 		var err error
-		if data, err = export.HTML(text, s.view.locale); err != nil {
+		if data, err = export.HTML(text, cmp.Or(locale, "en-US")); err != nil {
 			return err
 		}
 	}

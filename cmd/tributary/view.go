@@ -107,33 +107,31 @@ func (v *view) show(env *event.Envelope) {
 }
 
 func (v *view) planned(p event.PlanUpdated) {
-	fresh := len(p.Steps) != len(v.plan.Steps) || p.Title != v.plan.Title || slices.ContainsFunc(p.Steps, func(s event.PlanStep) bool { return v.shown[s.ID] == "" })
+	same := slices.EqualFunc(p.Steps, v.plan.Steps, func(a, b event.PlanStep) bool { return a.ID == b.ID && a.Title == b.Title })
 	v.plan = p
-	if fresh {
+	if !same {
 		v.tell("plan", map[string]any{"plan": p})
-		if !v.live {
-			v.note("plan: %s", p.Title)
+		v.line("plan: %s", p.Title)
+		for i, s := range p.Steps {
+			v.line("  %d. %s", i+1, s.Title)
 		}
 	}
 	for i, s := range p.Steps {
-		before := v.shown[s.ID]
-		v.shown[s.ID] = s.Status
-		if v.live || before == s.Status {
+		if v.shown[s.ID] == s.Status {
 			continue
 		}
+		v.shown[s.ID] = s.Status
 		switch s.Status {
 		case "pending":
-			v.note("  %d. %s", i+1, s.Title)
+			continue
 		case "running":
-			v.note("step %d begins: %s", i+1, s.Title)
+			v.line("step %d begins: %s", i+1, s.Title)
 		case "done":
-			v.note("step %d is done, with %s", i+1, plural(len(v.sources["step-"+s.ID]), "source"))
+			v.line("step %d is done, with %s", i+1, plural(len(v.sources["step-"+s.ID]), "source"))
 		default:
-			v.note("step %d: %s", i+1, s.Result)
+			v.line("step %d: %s", i+1, s.Result)
 		}
-		if s.Status != "pending" {
-			v.tell("step", map[string]any{"id": s.ID, "title": s.Title, "status": s.Status, "result": s.Result})
-		}
+		v.tell("step", map[string]any{"id": s.ID, "title": s.Title, "status": s.Status, "result": s.Result})
 	}
 }
 

@@ -222,9 +222,10 @@ func quotable(s string) bool {
 // cut: it is mostly letters, and is not set out with spaces.
 func proseOnly(s string) bool {
 	letters, all := 0, 0
+	han := prose.Chinese(s) // whose sentences are so short that a number is a good part of one
 	for _, r := range s {
 		all++
-		if unicode.IsLetter(r) || r == ' ' {
+		if unicode.IsLetter(r) || r == ' ' || han && unicode.IsDigit(r) {
 			letters++
 		}
 	}
