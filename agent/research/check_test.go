@@ -226,11 +226,11 @@ func TestChineseClaimsAreCheckedToo(t *testing.T) {
 	src := research.Source{Number: 1, Title: "尼罗河", Blocks: item.Text("尼罗河全长6650公里，流经十一个国家，最后注入地中海。")}
 	look := func(n int) (research.Source, bool) { return src, n == 1 }
 	for text, want := range map[string]research.Reason{
-		"尼罗河全长6650公里。[^1]":     "",
-		"尼罗河全长7650公里。[^1]":     research.NoNumber,
-		"“流经十一个国家”[^1]。":       "",
-		"“流经十二个非洲国家”[^1]。":     research.NotQuoted,
-		"长江是亚洲最长的河流之一。[^1]":    research.OffTopic,
+		"尼罗河全长6650公里。[^1]":       "",
+		"尼罗河全长7650公里。[^1]":       research.NoNumber,
+		"“流经十一个国家”[^1]。":         "",
+		"“流经十二个非洲国家”[^1]。":       research.NotQuoted,
+		"长江是亚洲最长的河流之一。[^1]":      research.OffTopic,
 		"The Nile is long. [^1]": "", // a translation is not held against its words
 		"It is 6651 km long[^1]": research.NoNumber,
 	} {
