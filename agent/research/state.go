@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,8 +75,10 @@ type Reference struct {
 }
 
 func (s Source) reference() Reference {
-	return Reference{Number: s.Number, Title: s.Title, Address: s.Address, Site: s.Site, Quote: firstWords(s.Passage(), 500), Read: s.Read}
+	return Reference{Number: s.Number, Title: s.Title, Address: s.Address, Site: s.Site, Quote: firstWords(comment.ReplaceAllString(s.Passage(), ""), 500), Read: s.Read}
 }
+
+var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 
 // sourcesOf finds the numbered passages in the results of tools.
 func sourcesOf(msgs []item.Message, step string, at time.Time) map[int]Source {

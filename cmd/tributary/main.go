@@ -46,6 +46,7 @@ type cli struct {
 
 	Research researchCmd `cmd:"" help:"Research a question and write a report that cites its sources."`
 	Attach   attachCmd   `cmd:"" help:"Come back to a research that was left."`
+	Agents   agentsCmd   `cmd:"" help:"Show the agents that are built in."`
 }
 
 // env is what commands see of the process; tests give them another.

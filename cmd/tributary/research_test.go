@@ -180,6 +180,13 @@ func TestResearchForPrograms(t *testing.T) {
 	}
 }
 
+func TestPromptsAreShown(t *testing.T) {
+	code, out, notes := invoke(t, "--data", t.TempDir(), "agents", "show", "research", "--language", "zh")
+	if code != 0 || !strings.Contains(out, "# planner (zh, version 1)\n\n你负责制定研究计划") || strings.Contains(out, "(en,") {
+		t.Errorf("exit %d, %s%s", code, out, notes)
+	}
+}
+
 func TestResearchRefusesWhatItCannotDo(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -17,7 +17,9 @@ func Sentences(text string) []string {
 			continue
 		}
 		if strings.HasPrefix(line, "|") { // a row of a table stands for itself, without its outer bars
-			out = append(out, strings.TrimSpace(strings.Trim(line, "|")))
+			if row := strings.TrimSpace(strings.Trim(line, "|")); row != "" {
+				out = append(out, row)
+			}
 			continue
 		}
 		out = append(out, splitSentences(withoutMarker(line))...)
