@@ -1,6 +1,7 @@
 package research_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
+	"github.com/tributary-ai/tributary/tool"
 )
 
 // After a round the planner sees what was found and what failed, and plans what is missing; done steps stay as they are.
@@ -195,4 +197,76 @@ func TestManySteps(t *testing.T) {
 		t.Errorf("%v; %d steps, %d calls", err, len(value[map[string]research.Result](t, res, "results")), play.asked["analyst"])
 	}
 	w.lawful(t)
+}
+
+// A tool of a step asks a person; the run waits, and the step goes on with the answer where it was.
+func TestAToolOfAStepMayAskAPerson(t *testing.T) {
+	w, play := newWorld(), usual()
+	play.planner = planned(research.Step{Title: "The Danube", Type: research.Research}, research.Step{Title: "The Nile", Type: research.Research})
+	type in struct {
+		Door string `json:"door"`
+	}
+	opened := 0
+	door := tool.FuncOfCall("open", "Opens a door.", func(_ context.Context, c tool.Call, a in) (string, error) {
+		who, err := tool.Ask[string](c.Scope, tool.Question{Value: "May I open " + a.Door + "?", Kind: "tool_approval"})
+		if err != nil {
+			return "", err
+		}
+		opened++
+		return "opened with the leave of " + who, nil
+	})
+	play.researcher = func(req model.Request) scripted.Script {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case last.Role == item.Tool:
+			return scripted.Say(last.Text())
+		case strings.Contains(last.Text(), "The Nile\n</question>"):
+			return scripted.Call("c1", "open", `{"door":"the archive"}`)
+		}
+		return scripted.Say("no door")
+	}
+	g := graphOf(t, play.model(), research.Settings{AutoAccept: true, MaxPlanIterations: 1, Background: off}, door)
+	res, err := w.say(t.Context(), g, "Nile?")
+	if err != nil || res.Status != event.Interrupted || len(res.Interrupts) != 1 {
+		t.Fatalf("%v, %v", res.Status, err)
+	}
+	w.lawful(t)
+	w.next()
+	res, err = w.answer(t.Context(), g, "the warden")
+	if err != nil || res.Status != event.Success {
+		t.Fatalf("%v, %v\n%s", res.Status, err, w.dump())
+	}
+	if got := value[map[string]research.Result](t, res, "results"); got["s2"].Text != "opened with the leave of the warden" || got["s1"].Text != "no door" || opened != 1 {
+		t.Errorf("opened %d times, results %+v", opened, got)
+	}
+}
+
+// A second question in the thread is a research of its own; what was read before keeps its number.
+func TestTheNextQuestionOfAThreadBeginsAnew(t *testing.T) {
+	w, play := newWorld(), usual()
+	g := graphOf(t, play.model(), research.Settings{AutoAccept: true, MaxPlanIterations: 1}, rivers().tool())
+	if _, err := w.say(t.Context(), g, "How long is the Nile?"); err != nil {
+		t.Fatal(err)
+	}
+	w.next()
+	play.coordinator = func(req model.Request) scripted.Script {
+		if len(req.Messages) != 3 || !strings.Contains(req.Messages[1].Text(), "# Rivers") {
+			return scripted.Say(fmt.Sprintf("I was shown %d messages", len(req.Messages)))
+		}
+		return handOver("How long is the Danube?")
+	}
+	play.planner = planned(research.Step{Title: "The Danube"})
+	play.reporter = always(scripted.Say("# Danube\n\nThe Danube is 2850 km long[^3]. The Nile is 6650 km long[^1]."))
+	res, err := w.say(t.Context(), g, "And the Danube?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.lawful(t)
+	if got := value[map[string]research.Result](t, res, "results"); len(got) != 1 {
+		t.Errorf("results %+v", got)
+	}
+	refs := value[[]research.Reference](t, res, "citations")
+	if len(refs) != 2 || refs[0].Address != "danube.md" || refs[1].Address != "nile.md" || len(value[[]research.Doubt](t, res, "doubts")) != 0 {
+		t.Errorf("citations %+v, doubts %+v\n%s", refs, value[[]research.Doubt](t, res, "doubts"), value[string](t, res, "final_report"))
+	}
 }

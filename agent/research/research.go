@@ -54,6 +54,10 @@ const (
 	NodeReporter    = "reporter"
 )
 
+// mostVisits is more than the largest settings can lead to. A run may go on with the settings of an earlier one, so
+// those that the graph was made with do not bound it.
+const mostVisits = 2500
+
 // work is the research behind a graph.
 type work struct{ Options }
 
@@ -100,7 +104,7 @@ func New(o Options) (*graph.Graph, error) {
 		Ends(NodePlanner, NodeReview, NodeReporter).
 		Ends(NodeReview, NodeTeam, NodePlanner, NodeReporter).
 		Ends(NodeTeam, NodeResearcher, NodeAnalyst, NodeCoder, NodePlanner).
-		Limit(20 + o.Settings.MaxPlanIterations*(4+2*o.Settings.MaxSteps) + 2*o.Settings.MaxClarifications)
+		Limit(mostVisits)
 	return g, g.Compile()
 }
 
