@@ -151,11 +151,11 @@ func compose(found []passage, about []string, before, question string) string {
 func mentioned(about []string, quotes []quote, found []passage) (said, unsaid []string) {
 	have := map[string]bool{}
 	for _, q := range quotes {
-		maps.Copy(have, keys(found[q.passage].source+"\n"+found[q.passage].text))
+		maps.Copy(have, prose.Keys(found[q.passage].source+"\n"+found[q.passage].text))
 	}
 	for _, w := range about {
 		any := false
-		for k := range keys(w) {
+		for k := range prose.Keys(w) {
 			any = any || have[k]
 		}
 		if any {

@@ -166,12 +166,11 @@ func makePlan(told, question string) planned {
 func uncovered(question string, findings []part) []string {
 	all := map[string]bool{}
 	for _, f := range findings {
-		if !strings.Contains(f.text, "[^") {
-			continue // it repeats the question to say that nothing was found
-		}
-		_, quotes, _ := strings.Cut(f.text, "\n")
-		for k := range prose.Keys(quotes) {
-			all[k] = true
+		// What stands around quotations repeats the question, to say what was found and what was not.
+		for _, m := range quotation.FindAllStringSubmatch(f.text, -1) {
+			for k := range prose.Keys(m[1]) {
+				all[k] = true
+			}
 		}
 	}
 	return slices.DeleteFunc(prose.Content(question), func(w string) bool {
@@ -183,6 +182,8 @@ func uncovered(question string, findings []part) []string {
 		return true
 	})
 }
+
+var quotation = regexp.MustCompile(`“([^“”]+)”`)
 
 var place = regexp.MustCompile(`\s*\([^()]*\)$`)
 
