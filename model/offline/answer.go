@@ -34,6 +34,9 @@ func decide(req model.Request) reply {
 		return reply{text: writeReport(task)}
 	}
 	if conv[last].Role == item.Tool && !forced(req) {
+		if r, ok := fewer(req, question); ok {
+			return r
+		}
 		return fromTools(conv, question)
 	}
 	if t, ok := toolFor(req); ok && forced(req) {

@@ -88,7 +88,9 @@ type document struct {
 // shelve puts a passage to those of its document.
 func shelve(all []document, p passage) []document {
 	where := strings.Trim(place.FindString(p.source), " ()")
-	where, _, _ = strings.Cut(where, ", line ")
+	if i := strings.LastIndex(where, ", "); i >= 0 {
+		where = where[:i] // the line or the page
+	}
 	where, _, _ = strings.Cut(where, "#")
 	for i := range all {
 		if all[i].place == where {

@@ -99,6 +99,47 @@ func localeOf(text string) string {
 	return "en-US"
 }
 
+const mostSearches = 3 // for one task
+
+var noDocument = regexp.MustCompile(`No document has: ([^.]+)\.`)
+
+// fewer searches once more in a task whose search found nothing: without the words that no document has, and then with the
+// first half of the others.
+func fewer(req model.Request, question string) (reply, bool) {
+	conv := req.Messages
+	if _, task := onePart(lastTold(conv), "question"); !task {
+		return reply{}, false
+	}
+	t, ok := toolFor(req)
+	found, _ := passages(conv[len(conv)-1].Content)
+	searches := 0
+	for _, m := range conv {
+		searches += len(m.ToolCalls)
+	}
+	if !ok || t.Name != searchTool || len(found) > 0 || conv[len(conv)-1].Failed || searches >= mostSearches {
+		return reply{}, false
+	}
+	about := prose.Content(question)
+	for _, m := range conv {
+		if m.Role != item.Tool {
+			continue
+		}
+		said := noDocument.FindStringSubmatch(m.Text())
+		if said == nil {
+			continue
+		}
+		gone := prose.Keys(said[1])
+		about = slices.DeleteFunc(about, func(w string) bool { return overlap(prose.Keys(w), gone) == 1 })
+	}
+	if searches > 1 || len(about) == len(prose.Content(question)) {
+		about = about[:(len(about)+1)/2]
+	}
+	if len(about) == 0 {
+		return reply{}, false
+	}
+	return call(t, question, about), true
+}
+
 // isPlan tells the form of a plan from others: it has steps, and these have a type.
 func isPlan(schema json.RawMessage) bool {
 	var s shape
