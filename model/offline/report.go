@@ -123,8 +123,8 @@ func (r *extract) quotes(from []passage, about []string, most int) []quote {
 	var out []quote
 	// Several times as many are chosen as are wanted, since many repeat each other.
 	for _, q := range chooseMost(from, about, "", r.question, 3*most) {
-		if strings.Contains(q.text, " | ") {
-			continue // a row says little without its table
+		if strings.Contains(q.text, " | ") || strings.Contains(q.text, r.question) {
+			continue // a row says little without its table, and who asks the question does not answer it
 		}
 		ks := prose.Keys(strings.Join(prose.Content(q.text), " "))
 		if len(out) == most || slices.ContainsFunc(r.used, func(u map[string]bool) bool { return overlap(ks, u) > sameSaying }) {
