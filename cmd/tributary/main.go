@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/tool/sandbox"
 )
@@ -43,6 +44,10 @@ type cli struct {
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"MCP: the servers whose tools agents have, and tributary as one."`
 	Docs    docsCmd    `cmd:"" help:"Add, list, search and remove folders of documents."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	Research researchCmd `cmd:"" help:"Research a question and write a report that cites its sources."`
+	Attach   attachCmd   `cmd:"" help:"Come back to a research that was left."`
+	Agents   agentsCmd   `cmd:"" help:"Show the agents that are built in."`
 }
 
 // env is what commands see of the process; tests give them another.
@@ -70,6 +75,7 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		kong.Name("tributary"),
 		kong.Description("A stateful, streaming agent server in one binary."),
 		kong.Writers(stdout, stderr),
+		kong.Vars{"styles": strings.Join(research.Styles, ",")},
 		kong.Exit(func(code int) { exit = code }),
 		kong.UsageOnError(),
 	)
