@@ -47,6 +47,8 @@ type execution struct {
 	ran bool
 	// shown is what the tool has shown of its result.
 	shown shown
+	// writes are what a sub-agent's work writes into its caller's state.
+	writes []graph.Write
 }
 
 const outcomeUnknown = "The outcome of this call is unknown: the program was stopped while it ran, and calling it again might repeat its effects. " +
@@ -147,8 +149,8 @@ func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, er
 	t, _ := x.tools.Lookup(made.Name)
 	if sub, ok := t.(*subTool); ok {
 		ctx = context.WithValue(ctx, executionKey{}, x)
-		res, err := x.tools.Invoke(ctx, sub.sub.Name, call)
-		return Outcome{Result: res}, err
+		res, err := x.tools.Invoke(ctx, sub.spec.Name, call)
+		return Outcome{Result: res, Writes: x.writes}, err
 	}
 	if t == nil {
 		res, err := x.tools.Invoke(ctx, made.Name, call)

@@ -1,0 +1,93 @@
+package lead
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/model"
+)
+
+// Options are what an installation's lead agent has beside what its runtime has.
+type Options struct {
+	// Agents are the custom agents; nil: none.
+	Agents Agents
+	// Missing are tools and groups of tools that are off, and why.
+	Missing []Missing
+	// Rules say what tools may do without being asked.
+	Rules Rules
+	// NoThinking has models think only where somebody asks for it.
+	NoThinking bool
+	// Middleware is the installation's own; it stands within the lead's.
+	Middleware []agent.Middleware
+	// Tokens counts those of a text, for listings; nil: a quarter of its bytes.
+	Tokens func(string) int
+}
+
+// Factory makes lead agents. It keeps nothing between two of them, and is safe for concurrent use.
+type Factory struct{ opt Options }
+
+// New makes a factory.
+func New(o Options) (*Factory, error) {
+	if err := o.Rules.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Agents == nil {
+		o.Agents = none{}
+	}
+	return &Factory{o}, nil
+}
+
+// Graph makes the agent of a run, from what its runtime has. A mistake in the settings of a run that has not been accepted yet is a
+// [*model.WishError].
+func (f *Factory) Graph(ctx context.Context, r Run, base Base) (*graph.Graph, error) {
+	a, err := f.Assemble(ctx, r, base)
+	if err != nil {
+		return nil, err
+	}
+	if a.Refused != nil && r.ID == "" {
+		return nil, a.Refused
+	}
+	o := a.Options()
+	o.Name = base.Name
+	return agent.New(o)
+}
+
+// Base is what a runtime gives to every agent.
+type Base struct {
+	agent.Options // Name, Policy, Breakers, Tools, Middleware, System, MaxSteps and Log
+	Models        model.Models
+}
+
+// Assemble puts the agent of a run together, without making a graph of it.
+func (f *Factory) Assemble(ctx context.Context, r Run, base Base) (Assembled, error) {
+	s, err := ReadSettings(r)
+	if err != nil {
+		return Assembled{}, err
+	}
+	p := Parts{
+		Owner:  r.Owner,
+		Choose: func(w model.Wish) (model.Choice, error) { return base.Models.Choose(ctx, w) },
+		Tools:  base.Tools, Missing: f.opt.Missing, System: base.System, Rules: f.opt.Rules, NoThinking: f.opt.NoThinking,
+		Middleware: append(base.Middleware[:len(base.Middleware):len(base.Middleware)], f.opt.Middleware...),
+		MaxSteps:   base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: f.opt.Tokens,
+	}
+	if s.Agent != "" {
+		d, err := f.opt.Agents.Agent(ctx, r.Owner, s.Agent)
+		if errors.Is(err, ErrNoAgent) {
+			return Assembled{}, &model.WishError{Setting: "agent_name", Reason: fmt.Sprintf("there is no agent %q", s.Agent)}
+		}
+		if err != nil {
+			return Assembled{}, fmt.Errorf("agent %q: %w", s.Agent, err)
+		}
+		p.Definition = &d
+	}
+	if on(s.Subagents) {
+		if p.Custom, err = f.opt.Agents.Agents(ctx, r.Owner); err != nil {
+			return Assembled{}, fmt.Errorf("custom agents: %w", err)
+		}
+	}
+	return Assemble(s, p)
+}
