@@ -28,7 +28,9 @@ type named struct {
 	thinking bool
 }
 
-func (n named) Describe() model.Info { return model.Info{Provider: "test", Model: n.name, Thinking: n.thinking} }
+func (n named) Describe() model.Info {
+	return model.Info{Provider: "test", Model: n.name, Thinking: n.thinking}
+}
 
 // shelf is models by name, as a registry has them: a request's wish that cannot be met is refused, an assistant's replaced.
 type shelf struct{ models []named }

@@ -27,7 +27,7 @@ type world struct {
 	factory *lead.Factory
 	base    lead.Base
 	run     lead.Run
-	control graph.Control
+	control *graph.Control
 	folder  string
 	runs    int
 	res     graph.Result
@@ -52,7 +52,7 @@ func newWorld(t testing.TB, m model.Model, settings string, opt lead.Options, to
 	}
 	return &world{
 		t: t, mem: graph.NewMemory(), factory: f, base: lead.Base{Options: agent.Options{Name: "agent", Tools: set}, Models: one{m}},
-		run: lead.Run{ID: "run", Configurable: json.RawMessage(settings)},
+		control: new(graph.Control), run: lead.Run{ID: "run", Configurable: json.RawMessage(settings)},
 	}
 }
 
@@ -64,7 +64,7 @@ func (w *world) execute(x graph.Execution) {
 		w.t.Fatal(err)
 	}
 	w.runs++
-	x.Thread, x.Run, x.Checkpoints, x.Recorder, x.Control = "thread", "run", w.mem, w.mem, &w.control
+	x.Thread, x.Run, x.Checkpoints, x.Recorder, x.Control = "thread", "run", w.mem, w.mem, w.control
 	x.Run += string(rune('0' + w.runs))
 	if w.folder != "" {
 		x.Folder = func() (*os.Root, error) { return os.OpenRoot(w.folder) }
