@@ -68,7 +68,8 @@ func (x *execution) outcome(ctx context.Context) (Outcome, error) {
 	if known {
 		spec = t.Spec()
 	}
-	if started && known && !spec.Repeatable {
+	// One that waits for a person was not made: it may ask once more, but invoke makes none that had begun.
+	if started && known && !spec.Repeatable && !x.scope.Waits() {
 		return x.close(ctx, Outcome{Result: seen(res.Blocks, failedResult(x.call, outcomeUnknown))}, item.Incomplete)
 	}
 	if err := x.intend(ctx, started && len(res.Blocks) == 0); err != nil {
@@ -157,7 +158,7 @@ func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, er
 		return Outcome{Result: res}, err
 	}
 	spec := t.Spec()
-	if x.begun && !spec.Repeatable { // not the tool that the model wanted, or that would have been found out before
+	if x.begun && !spec.Repeatable { // not the tool that the model wanted, or nobody is asked any more
 		return Outcome{Result: failedResult(x.call, outcomeUnknown)}, nil
 	}
 	limit := spec.Timeout

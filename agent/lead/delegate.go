@@ -161,16 +161,12 @@ func ledger(d agent.Delegation) []graph.Write {
 	return []graph.Write{Delegations.Set([]Delegation{{ID: d.ID, Agent: d.Agent, Description: d.Title, Status: d.Status, Result: clip(d.Text, resultRunes)}})}
 }
 
-// lend is what a sub-agent knows of the thread.
+// lend is what a sub-agent knows of the thread: what a person approved for it.
 func lend(s *graph.Scope) []graph.Write {
-	var out []graph.Write
 	if approved := Approved.Get(s); len(approved) > 0 {
-		out = append(out, Approved.Add(approved...))
+		return []graph.Write{Approved.Add(approved...)}
 	}
-	if where := ThreadData.Get(s); where != nil {
-		out = append(out, ThreadData.Set(where))
-	}
-	return out
+	return nil
 }
 
 // giveBack is what the thread keeps of a sub-agent's state: the files that it presented, and what a person approved.

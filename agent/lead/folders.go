@@ -15,14 +15,15 @@ var threadFolders = Folders{
 // filesGroup is the group of the tools that reach them.
 const filesGroup = "files"
 
-// folders tells clients where the files of the thread are, once.
+// folders tells clients where the files of the thread are, once: after the first answer, since a hook before it would be visited
+// after every tool call.
 func folders(a *assembly) (agent.Middleware, string) {
 	if !a.hasGroup(filesGroup) {
 		return agent.Middleware{}, "the agent has no tools for files"
 	}
 	return agent.Middleware{
 		Name: "thread_data", Fields: []graph.AnyField{ThreadData},
-		Before: agent.Hook{
+		After: agent.Hook{
 			Due: func(s *agent.Step) bool { return ThreadData.Get(s.Scope) == nil },
 			Do: func(context.Context, *agent.Step) (graph.Command, error) {
 				where := threadFolders

@@ -19,7 +19,7 @@ type place struct {
 // order is the middleware of the lead agent, the outermost first. The order is that of DeerFlow's agent, and golden files hold
 // it: whoever moves a line there sees in the difference what comes before what.
 var order = []place{
-	{"thread_data", true, folders},
+	{"thread_data", false, folders},
 	{"approval", true, approval},
 	{"model_settings", true, modelSettings},
 	{"todos", false, todos},
@@ -51,7 +51,7 @@ func (a *assembly) chain() []agent.Middleware {
 	}
 	state := agent.Middleware{Name: "state", Fields: Fields()}
 	if a.sub {
-		state.Fields = []graph.AnyField{ThreadData, Artifacts, Approved}
+		state.Fields = []graph.AnyField{Artifacts, Approved}
 		list = append(list, a.parts.Middleware...)
 	}
 	// It is the outermost, and has what no other declares.
