@@ -2,12 +2,16 @@ package lead
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/agent/middleware"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/tool"
@@ -30,12 +34,23 @@ type Parts struct {
 	Rules Rules
 	// NoThinking has models think only where somebody asks for it; otherwise those that can do.
 	NoThinking bool
-	// Middleware is the operator's own. It stands within the lead's.
+	// Middleware is the installation's own; see [Names] for where it stands. Without are those of the lead's that are left out.
 	Middleware []agent.Middleware
-	MaxSteps   int
-	Policy     agent.Policy
-	Breakers   *agent.Breakers
-	Log        *slog.Logger
+	Without    []string
+	// Budget is how many tokens an answer may take; 0: any number.
+	Budget int
+	// Skills, Memory and Deferred are what package middleware makes of them; nil: there are none.
+	Skills   *middleware.SkillOptions
+	Memory   func(context.Context, *agent.Step) (string, error)
+	Deferred []tool.Tool
+	// Now is the clock by which models are told the date; nil: the machine's.
+	Now func() time.Time
+	// Room says whether the thread's folder may grow; nil: it always may.
+	Room     func(folder *os.Root, bytes int64, files int) error
+	MaxSteps int
+	Policy   agent.Policy
+	Breakers *agent.Breakers
+	Log      *slog.Logger
 	// Tokens counts those of a text; nil: a quarter of its bytes.
 	Tokens func(string) int
 }

@@ -13,6 +13,9 @@ import (
 // TaskTool is the name of the tool with which the model delegates.
 const TaskTool = "task"
 
+// bashTool is the name of the tool that runs commands of a shell.
+const bashTool = "bash"
+
 // What sub-agents may do where nobody says otherwise.
 const (
 	generalSteps = 150
@@ -60,11 +63,11 @@ var helpers = []helper{
 		has:         harmless,
 	},
 	{
-		name: "bash", steps: specialSteps, needs: "bash",
+		name: "bash", steps: specialSteps, needs: bashTool,
 		description: "for work in the shell: builds, tests, scripts, data",
 		prompt:      "You work in a shell. Do the task step by step, look at what each command says before the next one, and report what you did and what came of it.",
 		has: func(s tool.Spec) bool {
-			return s.Name == "bash" || s.Group == filesGroup
+			return s.Name == bashTool || s.Group == filesGroup
 		},
 	},
 }

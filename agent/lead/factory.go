@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/agent/middleware"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/tool"
 )
 
 // Options are what an installation's lead agent has beside what its runtime has.
@@ -20,8 +26,18 @@ type Options struct {
 	Rules Rules
 	// NoThinking has models think only where somebody asks for it.
 	NoThinking bool
-	// Middleware is the installation's own; it stands within the lead's.
+	// Middleware is the installation's own. Without are those of the lead's that are left out, by name; see [Names].
 	Middleware []agent.Middleware
+	Without    []string
+	// Budget is how many tokens an answer may take; 0: any number.
+	Budget int
+	// Skills are those that people can activate, Memory is what is remembered of a person, Deferred are tools that the model has
+	// to look for; see package middleware. Nil: none.
+	Skills   *middleware.SkillOptions
+	Memory   func(context.Context, *agent.Step) (string, error)
+	Deferred []tool.Tool
+	// Now is the clock by which models are told the date; nil: the machine's.
+	Now func() time.Time
 	// Tokens counts those of a text, for listings; nil: a quarter of its bytes.
 	Tokens func(string) int
 }
@@ -33,6 +49,11 @@ type Factory struct{ opt Options }
 func New(o Options) (*Factory, error) {
 	if err := o.Rules.Validate(); err != nil {
 		return nil, err
+	}
+	for _, name := range o.Without {
+		if !slices.Contains(Names(), name) {
+			return nil, fmt.Errorf("there is no middleware %q to leave out; there are %s", name, strings.Join(Names(), ", "))
+		}
 	}
 	if o.Agents == nil {
 		o.Agents = none{}
@@ -59,6 +80,8 @@ func (f *Factory) Graph(ctx context.Context, r Run, base Base) (*graph.Graph, er
 type Base struct {
 	agent.Options // Name, Policy, Breakers, Tools, Middleware, System, MaxSteps and Log
 	Models        model.Models
+	// Room says whether the thread's folder may grow; nil: it always may.
+	Room func(folder *os.Root, bytes int64, files int) error
 }
 
 // Assemble puts the agent of a run together, without making a graph of it.
@@ -72,7 +95,8 @@ func (f *Factory) Assemble(ctx context.Context, r Run, base Base) (Assembled, er
 		Choose: func(w model.Wish) (model.Choice, error) { return base.Models.Choose(ctx, w) },
 		Tools:  base.Tools, Missing: f.opt.Missing, System: base.System, Rules: f.opt.Rules, NoThinking: f.opt.NoThinking,
 		Middleware: append(base.Middleware[:len(base.Middleware):len(base.Middleware)], f.opt.Middleware...),
-		MaxSteps:   base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: f.opt.Tokens,
+		Without:    f.opt.Without, Budget: f.opt.Budget, Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room,
+		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: f.opt.Tokens,
 	}
 	if s.Agent != "" {
 		d, err := f.opt.Agents.Agent(ctx, r.Owner, s.Agent)

@@ -16,45 +16,77 @@ type place struct {
 	make func(*assembly) (agent.Middleware, string)
 }
 
-// order is the middleware of the lead agent, the outermost first. The order is that of DeerFlow's agent, and golden files hold
-// it: whoever moves a line there sees in the difference what comes before what.
+// order is the middleware of the lead agent, the outermost first. A golden file holds it: whoever moves a line sees in the difference
+// what comes before what. Package middleware says why its own stand as they do. What a person approves is within what makes results
+// look alike and around what judges commands, so that arguments which the person edited are judged too. What the model is shown
+// of the state stands behind what is attached to messages. Clarification is the innermost: whatever others refuse is not asked.
 var order = []place{
+	{"sanitise", true, sanitise},
+	{"outputs", true, outputs},
+	{"tool_errors", true, toolErrors},
 	{"thread_data", false, folders},
 	{"approval", true, approval},
+	{"audit_shell", true, auditShell},
 	{"model_settings", true, modelSettings},
+	{"summary", true, summarise},
+	{"skills", false, skills},
+	{"uploads", false, uploads},
+	{"reminder", true, reminder},
+	{"images", true, images},
+	{"durable", false, durable},
 	{"todos", false, todos},
 	{"title", false, titles},
+	{"deferred", false, deferred},
+	{"sub_limit", false, subLimit},
+	{"loops", true, loops},
+	{"budget", true, budget},
+	{"usage", true, usage},
+	{ownPlace, true, nil},
+	{"empty", true, empty},
+	{"stops", true, stops},
 	{"clarification", false, clarification},
 }
 
-// chain is the middleware of the agent, in order. Its fields are declared once, by the first who has them; those that nobody
-// has yet are the thread's all the same.
-func (a *assembly) chain() []agent.Middleware {
-	var list []agent.Middleware
-	add := func(name string, m agent.Middleware, off string) {
-		a.out.Middleware = append(a.out.Middleware, Ware{name, off})
-		if off == "" {
-			list = append(list, m)
+// ownPlace is where the middleware of the installation stands.
+const ownPlace = "installation"
+
+// Names are the middlewares that can be left out; see [Options].Without.
+func Names() []string {
+	var out []string
+	for _, p := range order {
+		if p.make != nil {
+			out = append(out, p.name)
 		}
 	}
+	return out
+}
+
+// chain is the middleware of the agent, in order. The thread's fields that none of it declares are declared by the first, "state".
+func (a *assembly) chain() []agent.Middleware {
+	var list []agent.Middleware
 	for _, p := range order {
-		if a.sub && !p.sub {
-			continue
-		}
-		m, off := p.make(a)
-		if p.name == "clarification" { // the innermost of all
+		switch {
+		case a.sub && !p.sub:
+		case p.make == nil:
 			for _, own := range a.parts.Middleware {
-				add(own.Name, own, "")
+				a.out.Middleware = append(a.out.Middleware, Ware{Name: own.Name})
+				list = append(list, own)
+			}
+		case slices.Contains(a.parts.Without, p.name):
+			a.out.Middleware = append(a.out.Middleware, Ware{p.name, "the configuration leaves it out"})
+		default:
+			m, off := p.make(a)
+			a.out.Middleware = append(a.out.Middleware, Ware{p.name, off})
+			if off == "" {
+				m.Name = p.name
+				list = append(list, m)
 			}
 		}
-		add(p.name, m, off)
 	}
 	state := agent.Middleware{Name: "state", Fields: Fields()}
 	if a.sub {
 		state.Fields = []graph.AnyField{Artifacts, Approved}
-		list = append(list, a.parts.Middleware...)
 	}
-	// It is the outermost, and has what no other declares.
 	a.out.Middleware = append([]Ware{{Name: state.Name}}, a.out.Middleware...)
 	list = declaredOnce(append(list, state))
 	return slices.Concat(list[len(list)-1:], list[:len(list)-1])

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tributary-ai/tributary/agent/middleware"
 )
 
 // Section is a part of the prompt.
@@ -28,6 +30,7 @@ func (a *assembly) prompt() []Section {
 		add("soul", d.Soul)
 	}
 	add("work", workRule)
+	add("reminders", middleware.ReminderRule)
 	if a.hasGroup(filesGroup) {
 		add("files", filesRule)
 	}

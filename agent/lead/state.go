@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/tributary-ai/tributary/agent/middleware"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 )
 
-// The fields of a thread's state beside its messages. Those that tools of other packages write are known to them by name
+// The fields of a thread's state beside its messages and those of package middleware. Those that tools of other packages write are known to them by name
 // (see tool.Scope.Update).
 var (
 	// Title is what the thread is called.
@@ -22,14 +23,8 @@ var (
 		}
 		return update
 	})
-	// Uploads are the files that people gave with their last message.
-	Uploads = last[[]Upload]("uploaded_files")
-	// ViewedImages are the pictures that the model is to be shown, by path; an empty map clears them.
-	ViewedImages = graph.Merge[Image]("viewed_images")
 	// Delegations are the ledger of what sub-agents were asked to do, and what came of it.
 	Delegations = graph.Reduced("delegations", mergeDelegations)
-	// Summary is what a long conversation was about before the part that the model is still shown.
-	Summary = last[string]("summary")
 	// Goal is what the thread works towards.
 	Goal = graph.Reduced("goal", func(old, update *GoalState) *GoalState {
 		if update == nil {
@@ -37,10 +32,6 @@ var (
 		}
 		return update
 	})
-	// Skills are those that are active.
-	Skills = graph.Reduced("skill_context", mergeSkills)
-	// Promoted are deferred tools that the model may see.
-	Promoted = graph.Reduced("promoted", mergePromoted)
 	// BackgroundTasks is what goes on outside of the thread's runs.
 	BackgroundTasks = last[[]json.RawMessage]("background_tasks")
 	// Sandbox is where code is run; the first that a thread was given stays.
@@ -62,40 +53,12 @@ type Todo struct {
 	Status  string `json:"status"` // pending, in_progress, completed
 }
 
-// Upload is a file that a person gave.
-type Upload struct {
-	Filename string `json:"filename"`
-	Size     int64  `json:"size,omitempty"`
-	Path     string `json:"path,omitempty"`
-	Status   string `json:"status,omitempty"`
-}
-
-// Image is a picture by its place; its bytes are in the file.
-type Image struct {
-	MIME       string `json:"mime_type"`
-	Size       int64  `json:"size,omitempty"`
-	ActualPath string `json:"actual_path,omitempty"`
-}
-
 // GoalState is a goal and how far it is.
 type GoalState struct {
 	Text    string `json:"text"`
 	Status  string `json:"status,omitempty"`
 	Blocker string `json:"blocker,omitempty"`
 	Passes  int    `json:"passes,omitempty"`
-}
-
-// Skill is an active skill.
-type Skill struct {
-	Name        string `json:"name"`
-	Path        string `json:"path"`
-	Description string `json:"description,omitempty"`
-}
-
-// PromotedTools are deferred tools that were made visible, of a catalogue.
-type PromotedTools struct {
-	Catalog string   `json:"catalog_hash"`
-	Names   []string `json:"names"`
 }
 
 // SandboxState names a sandbox.
@@ -122,8 +85,8 @@ type Delegation struct {
 // Fields are all of them, in the order in which clients see them.
 func Fields() []graph.AnyField {
 	return []graph.AnyField{
-		Sandbox, ThreadData, Title, Artifacts, Todos, Goal, Uploads, ViewedImages, Promoted, Delegations, Skills, Summary,
-		BackgroundTasks, Approved,
+		Sandbox, ThreadData, Title, Artifacts, Todos, Goal, middleware.UploadedFilesField, middleware.ViewedImagesField, middleware.PromotedField,
+		Delegations, middleware.SkillContextField, middleware.SummaryField, BackgroundTasks, Approved,
 	}
 }
 
@@ -135,8 +98,6 @@ func last[T any](name string) graph.Field[T] {
 // The bounds of what is kept of a thread.
 const (
 	mostDelegations = 50
-	mostSkills      = 8
-	skillRunes      = 500
 	resultRunes     = 2000
 )
 
@@ -158,32 +119,6 @@ func mergeDelegations(old, update []Delegation) []Delegation {
 
 func terminal(s event.Status) bool {
 	return slices.Contains([]event.Status{event.Success, event.Failed, event.Cancelled, event.TimedOut}, s)
-}
-
-func mergeSkills(old, update []Skill) []Skill {
-	sum := slices.Clone(old)
-	for _, s := range update {
-		s.Description = clip(s.Description, skillRunes)
-		if i := slices.IndexFunc(sum, func(o Skill) bool { return o.Path == s.Path }); i >= 0 {
-			sum[i] = s
-			continue
-		}
-		sum = append(sum, s)
-	}
-	return sum[max(0, len(sum)-mostSkills):]
-}
-
-func mergePromoted(old, update PromotedTools) PromotedTools {
-	if old.Catalog != update.Catalog {
-		return update
-	}
-	sum := PromotedTools{Catalog: old.Catalog, Names: slices.Clone(old.Names)}
-	for _, n := range update.Names {
-		if !slices.Contains(sum.Names, n) {
-			sum.Names = append(sum.Names, n)
-		}
-	}
-	return sum
 }
 
 // clip is the beginning of a text.

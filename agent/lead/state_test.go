@@ -39,25 +39,6 @@ func TestALedgerNeverForgetsThatWorkHasEnded(t *testing.T) {
 	})
 }
 
-func TestMergeRules(t *testing.T) {
-	long := strings.Repeat("x", 600)
-	skills := mergeSkills([]Skill{{Path: "a", Description: "old"}}, []Skill{{Path: "a", Description: long}, {Path: "b"}})
-	if len(skills) != 2 || len([]rune(skills[0].Description)) != skillRunes+1 {
-		t.Errorf("skills: got %+v", skills)
-	}
-	for i := range 20 {
-		skills = mergeSkills(skills, []Skill{{Path: fmt.Sprint(i)}})
-	}
-	if len(skills) != mostSkills || skills[mostSkills-1].Path != "19" {
-		t.Errorf("got %d skills, the last %q; want %d", len(skills), skills[len(skills)-1].Path, mostSkills)
-	}
-	same := mergePromoted(PromotedTools{"h", []string{"a"}}, PromotedTools{"h", []string{"a", "b"}})
-	other := mergePromoted(same, PromotedTools{"i", []string{"c"}})
-	if !reflect.DeepEqual(same, PromotedTools{"h", []string{"a", "b"}}) || !reflect.DeepEqual(other, PromotedTools{"i", []string{"c"}}) {
-		t.Errorf("promoted: got %+v, %+v", same, other)
-	}
-}
-
 func TestFieldsHaveTheNamesThatClientsKnow(t *testing.T) {
 	var got []string
 	for _, f := range Fields() {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
@@ -25,8 +23,8 @@ const todosSchema = `{"type":"object","properties":{"todos":{"type":"array","max
 "status":{"type":"string","enum":["pending","in_progress","completed"]}},
 "required":["content","status"],"additionalProperties":false}}},"required":["todos"],"additionalProperties":false}`
 
-// todos is plan mode: a list that the model keeps, that people see change, and that the model is reminded of when its own
-// calls are out of its sight.
+// todos is plan mode: a list that the model keeps, and that people see change. See durable for what becomes of it when its calls
+// are out of the model's sight.
 func todos(a *assembly) (agent.Middleware, string) {
 	if !on(a.settings.Plan) {
 		return agent.Middleware{}, "is_plan_mode is not set"
@@ -46,14 +44,6 @@ func todos(a *assembly) (agent.Middleware, string) {
 					return out, nil // then the tool had repaired them; the state shows the list
 				}
 				return out, c.Step.Emit(ctx, planOf(list))
-			}
-		},
-		Model: func(next agent.ModelFunc) agent.ModelFunc {
-			return func(ctx context.Context, c *agent.ModelCall) (item.Message, error) {
-				if list := Todos.Get(c.Step.Scope); len(list) > 0 && !showsTodos(c.Request.Messages) {
-					c.Request.Messages = append(slices.Clip(c.Request.Messages), item.UserText("todos", remind(list)))
-				}
-				return next(ctx, c)
 			}
 		},
 	}, ""
@@ -108,24 +98,4 @@ func planOf(list []Todo) event.PlanUpdated {
 		p.Steps = append(p.Steps, event.PlanStep{ID: fmt.Sprint(i + 1), Title: t.Content, Status: statuses[t.Status], Kind: "todo"})
 	}
 	return p
-}
-
-// showsTodos reports that the model can see how it wrote its list.
-func showsTodos(msgs []item.Message) bool {
-	for _, m := range slices.Backward(msgs) {
-		if slices.ContainsFunc(m.ToolCalls, func(c item.ToolCall) bool { return c.Name == TodosTool }) {
-			return true
-		}
-	}
-	return false
-}
-
-func remind(list []Todo) string {
-	var b strings.Builder
-	b.WriteString("<system-reminder>\nYour todos stand as follows; go on with them, and keep the list with " + TodosTool + ".\n")
-	for _, t := range list {
-		fmt.Fprintf(&b, "- [%s] %s\n", t.Status, t.Content)
-	}
-	b.WriteString("</system-reminder>")
-	return b.String()
 }

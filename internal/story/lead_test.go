@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tributary-ai/tributary/agent/lead"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/transcript"
@@ -37,9 +38,15 @@ func (p *payments) once() bool { return p.made["pay_1"] == 1 && p.made["pay_2"] 
 // richest is a model that plans, has two sub-agents work, asks, pays, writes a file and presents it. It goes by what it is shown, so
 // that it says the same in every process.
 func richest(r model.Request) scripted.Script {
-	switch r.Messages[0].Text() {
+	var asked string
+	for _, b := range r.Messages[0].Content {
+		if !strings.HasPrefix(b.Text, "<system-reminder>") { // that is the program's
+			asked += b.Text
+		}
+	}
+	switch asked {
 	case "rivers", "lakes":
-		return says("I looked at " + r.Messages[0].Text() + ".")
+		return says("I looked at " + asked + ".")
 	}
 	results := 0
 	for _, m := range r.Messages {
@@ -67,7 +74,7 @@ func richest(r model.Request) scripted.Script {
 
 // serveRichest starts a process for the richest story.
 func (w *World) serveRichest(paid *payments) {
-	w.lead(scripted.New(richest), `{"is_plan_mode":true,"subagent_enabled":true}`, paymentsAreAsked,
+	w.lead(scripted.New(richest), `{"is_plan_mode":true,"subagent_enabled":true}`, lead.Options{Rules: paymentsAreAsked},
 		append([]tool.Tool{payment(paid.note)}, files.Tools(files.Options{})...)...)
 }
 

@@ -3,6 +3,7 @@ package story
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/lead"
@@ -22,9 +23,13 @@ func (o oneModel) Choose(context.Context, model.Wish) (model.Choice, error) {
 	return model.Choice{Model: o.Model}, nil
 }
 
+// bare leaves out of the lead agent what the stories are not about: steps of their own that would be in every file.
+var bare = []string{"uploads", "reminder", "summary", "usage"}
+
 // lead starts a process that runs the lead agent, assembled with these settings.
 func (w *World) lead(m model.Model, settings string, o lead.Options, all ...tool.Tool) {
 	w.t.Helper()
+	o.Now = func() time.Time { return begins }
 	f, err := lead.New(o)
 	if err != nil {
 		w.t.Fatal(err)
@@ -67,7 +72,7 @@ call's result. After the first exchange the thread has a title.
 			calling("call_1", "write_todos", `{"todos":[{"content":"look","status":"in_progress"},{"content":"tell","status":"pending"}]}`),
 			calling("call_2", "write_todos", `{"todos":[{"content":"look","status":"completed"},{"content":"tell","status":"completed"}]}`),
 			says("It is clear."),
-		), `{"is_plan_mode":true}`, lead.Options{})
+		), `{"is_plan_mode":true}`, lead.Options{Without: bare})
 		w.ask("How is the weather in Oslo, if you please?", run.Success)
 	},
 }
@@ -85,7 +90,7 @@ func payment(paid func(call string)) tool.Tool {
 	})
 }
 
-var paymentsAreAsked = lead.Options{Rules: lead.Rules{List: []lead.Rule{{Tool: "pay", Do: lead.Ask}}}}
+var paymentsAreAsked = lead.Rules{List: []lead.Rule{{Tool: "pay", Do: lead.Ask}}}
 
 var toolApproval = Story{
 	Name: "tool-approval",
@@ -98,7 +103,7 @@ record when somebody changes it; the model is told what was done in its place, o
 		w.lead(scripted.Sequence(
 			calling("call_1", "pay", `{"euros":1}`), calling("call_2", "pay", `{"euros":2}`), calling("call_3", "pay", `{"euros":3}`),
 			says("Twenty-one in all."),
-		), `{}`, paymentsAreAsked, payment(nil))
+		), `{}`, lead.Options{Without: bare, Rules: paymentsAreAsked}, payment(nil))
 		w.ask("Pay them.", run.Interrupted)
 		w.answer("approve", run.Interrupted)
 		w.answer(map[string]any{"decision": "edit", "arguments": map[string]any{"euros": 20}}, run.Interrupted)
@@ -113,7 +118,7 @@ var clarificationAfterRestart = Story{
 The question has the form that DeerFlow's front ends know. The second run goes on with the very call that asked.
 `,
 	Happens: func(w *World) {
-		serve := func(m model.Model) { w.lead(m, `{}`, lead.Options{}) }
+		serve := func(m model.Model) { w.lead(m, `{}`, lead.Options{Without: bare}) }
 		serve(scripted.Always(calling("call_1", "ask_clarification", `{"question":"Which colour?","clarification_type":"missing_info","options":["red","blue"]}`)))
 		w.ask("Paint the door.", run.Interrupted)
 		serve(scripted.Always(says("Blue it is.")))
@@ -166,7 +171,7 @@ with the others. The ledger in the state says how each of them ended.
 				return says("They rise and stay.")
 			}
 			return calls(delegated("call_1", "rivers"), delegated("call_2", "seas"), delegated("call_3", "lakes"))
-		}), `{"subagent_enabled":true}`, lead.Options{Middleware: []agent.Middleware{order}})
+		}), `{"subagent_enabled":true}`, lead.Options{Without: bare, Middleware: []agent.Middleware{order}})
 		w.ask("What does water do?", run.Success)
 	},
 	Fair: func(events []event.Envelope) bool {
@@ -196,7 +201,7 @@ under artifacts, by the name that the model knows it by.
 			calling("call_1", "write_file", `{"path":"/mnt/user-data/outputs/report.md","content":"# Water\n"}`),
 			calling("call_2", "present_files", `{"filepaths":["/mnt/user-data/outputs/report.md"]}`),
 			says("There it is."),
-		), `{}`, lead.Options{}, files.Tools(files.Options{})...)
+		), `{}`, lead.Options{Without: bare}, files.Tools(files.Options{})...)
 		w.ask("Write a report.", run.Success)
 	},
 }
