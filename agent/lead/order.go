@@ -17,15 +17,15 @@ type place struct {
 }
 
 // order is the middleware of the lead agent, the outermost first. A golden file holds it: whoever moves a line sees in the difference
-// what comes before what. Package middleware says why its own stand as they do. What a person approves is within what makes results
-// look alike and around what judges commands, so that arguments which the person edited are judged too. What the model is shown
+// what comes before what. Package middleware says why its own stand as they do. What a person approves is around what makes failures
+// look alike, since a person's words are told as they are, and around what judges commands, so that edited arguments are judged too. What the model is shown
 // of the state stands behind what is attached to messages. Clarification is the innermost: whatever others refuse is not asked.
 var order = []place{
 	{"sanitise", true, sanitise},
 	{"outputs", true, outputs},
-	{"tool_errors", true, toolErrors},
 	{"thread_data", false, folders},
 	{"approval", true, approval},
+	{"tool_errors", true, toolErrors},
 	{"audit_shell", true, auditShell},
 	{"model_settings", true, modelSettings},
 	{"summary", true, summarise},
