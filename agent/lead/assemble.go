@@ -274,24 +274,15 @@ func (a *assembly) think(c *model.Choice, info model.Info, thinking *bool, effor
 
 // selectTools decides which tools the agent has.
 func (a *assembly) selectTools() {
-	var have []tool.Tool
-	for t := range a.parts.Tools.All() {
-		spec := t.Spec()
+	a.tools = a.parts.Tools.Only(func(spec tool.Spec) bool {
 		info := Tool{Name: spec.Name, Group: spec.Group, Can: spec.Risk.String(), Tokens: a.parts.tokens(spec.Name + spec.Description + string(spec.Schema))}
 		info.Off = a.parts.Definition.allows(spec)
 		if info.Asks = a.parts.Rules.Of(spec, a.unattended); info.Asks == Deny && info.Off == "" {
 			info.Off = "a rule denies it"
 		}
-		if info.Off == "" {
-			have = append(have, t)
-		}
 		a.out.Tools = append(a.out.Tools, info)
-	}
-	set, err := tool.NewSet(have...)
-	if err != nil {
-		panic(err) // they are a part of a set
-	}
-	a.tools = set
+		return info.Off == ""
+	})
 }
 
 func (a *assembly) hasTool(name string) bool {

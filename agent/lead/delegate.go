@@ -145,16 +145,10 @@ func (a *assembly) customMember(team *agent.Team, d Definition) error {
 
 // toolsFor are those of the agent's own tools that a sub-agent is given.
 func (a *assembly) toolsFor(why func(tool.Spec) string) (*tool.Set, []string) {
-	var tools []tool.Tool
+	set := a.tools.Only(func(s tool.Spec) bool { return why(s) == "" })
 	var names []string
-	for t := range a.tools.All() {
-		if spec := t.Spec(); why(spec) == "" {
-			tools, names = append(tools, t), append(names, spec.Name)
-		}
-	}
-	set, err := tool.NewSet(tools...)
-	if err != nil {
-		panic(err) // they are a part of a set
+	for _, spec := range set.Specs() {
+		names = append(names, spec.Name)
 	}
 	return set, names
 }

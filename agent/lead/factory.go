@@ -64,7 +64,7 @@ func New(o Options) (*Factory, error) {
 // Graph makes the agent of a run, from what its runtime has. A mistake in the settings of a run that has not been accepted yet is a
 // [*model.WishError].
 func (f *Factory) Graph(ctx context.Context, r Run, base Base) (*graph.Graph, error) {
-	a, err := f.Assemble(ctx, r, base)
+	a, err := f.assemble(ctx, r, base, nil) // nobody reads its counts
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +86,10 @@ type Base struct {
 
 // Assemble puts the agent of a run together, without making a graph of it.
 func (f *Factory) Assemble(ctx context.Context, r Run, base Base) (Assembled, error) {
+	return f.assemble(ctx, r, base, f.opt.Tokens)
+}
+
+func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(string) int) (Assembled, error) {
 	s, err := ReadSettings(r)
 	if err != nil {
 		return Assembled{}, err
@@ -96,7 +100,7 @@ func (f *Factory) Assemble(ctx context.Context, r Run, base Base) (Assembled, er
 		Tools:  base.Tools, Missing: f.opt.Missing, System: base.System, Rules: f.opt.Rules, NoThinking: f.opt.NoThinking,
 		Middleware: append(base.Middleware[:len(base.Middleware):len(base.Middleware)], f.opt.Middleware...),
 		Without:    f.opt.Without, Budget: f.opt.Budget, Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room,
-		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: f.opt.Tokens,
+		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: tokens,
 	}
 	if s.Agent != "" {
 		d, err := f.opt.Agents.Agent(ctx, r.Owner, s.Agent)

@@ -15,6 +15,10 @@ type LeadConfig struct {
 	// Approvals say which calls of tools a person is asked about, or are never made. The first that fits counts; a call that none
 	// fits is made.
 	Approvals []ApprovalConfig `yaml:"approvals"`
+	// Without are middlewares that are left out, by the names that agents show lists.
+	Without []string `yaml:"without"`
+	// Budget is how many tokens an answer may take, with its sub-agents; 0: any number.
+	Budget int `yaml:"budget"`
 	// Unattended is what becomes of such calls in runs in which nobody is there to ask: "deny" or "allow".
 	Unattended lead.Verdict `yaml:"unattended"`
 }
@@ -55,13 +59,17 @@ func (c LeadConfig) factory(h hands) (*lead.Factory, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := lead.Options{Rules: rules, NoThinking: c.Thinking != nil && !*c.Thinking, Tokens: tokens}
+	o := lead.Options{Rules: rules, NoThinking: c.Thinking != nil && !*c.Thinking, Tokens: tokens, Without: c.Without, Budget: c.Budget}
 	for _, k := range h {
 		if k.off != "" {
 			o.Missing = append(o.Missing, lead.Missing{Name: "tools " + k.group, Why: k.off})
 		}
 	}
-	return lead.New(o)
+	f, err := lead.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: lead: %w", err)
+	}
+	return f, nil
 }
 
 // tokens counts by the vocabulary that the offline model has; other models have others, of about the same size.
