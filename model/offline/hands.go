@@ -69,11 +69,17 @@ func byHand(req model.Request, question string) (reply, bool) {
 	return reply{thought: "A file is wanted, so I write it.", tool: writeTool, args: args}, true
 }
 
-// computed has a longer sum computed.
+// computed has a longer sum computed, or says that it cannot be.
 func computed(req model.Request, question string) (reply, bool) {
 	m := expression.FindStringSubmatch(strings.TrimSpace(question))
-	if m == nil || !offers(req, pythonTool) || !strings.ContainsAny(m[1], "0123456789") || !strings.ContainsAny(m[1], "+-−–*/×÷^%") {
-		return reply{}, false
+	if m == nil || !strings.ContainsAny(m[1], "0123456789") || !strings.ContainsAny(m[1], "+*/×÷^%") && !strings.Contains(m[1], " - ") {
+		return reply{}, false // 2026-11-16 is a date
+	}
+	if !offers(req, pythonTool) {
+		if chinese(question) {
+			return reply{text: "我自己只会算两个数；更长的算式要有名为 python 的工具。"}, true
+		}
+		return reply{text: "By myself I calculate with two numbers only; for a longer sum I need a tool named python."}, true
 	}
 	sum := strings.NewReplacer("×", "*", "÷", "/", "−", "-", "–", "-", "^", "**").Replace(strings.Join(strings.Fields(m[1]), " "))
 	args := encodeJSON(map[string]string{"code": "print(" + sum + ")"})

@@ -87,11 +87,11 @@ func TestLongerSumsAreComputed(t *testing.T) {
 		if a := ask(t, hands(user(asked), "python")); a.tool() != "python" || a.args() != want {
 			t.Errorf("%q: got %s %s, want %s", asked, a.tool(), a.args(), want)
 		}
-		if a := ask(t, user(asked)); a.tool() != "" {
-			t.Errorf("%q: it calls %s, which it was not offered", asked, a.tool())
+		if a := ask(t, user(asked)); a.tool() != "" || !strings.Contains(a.text, "python") {
+			t.Errorf("%q: without the tool it calls %q and says %q", asked, a.tool(), a.text)
 		}
 	}
-	for _, asked := range []string{"2 + 3", "What is the sum of 1 and 2 and 3?", "import os; os.system('x') + 1 + 2", "2026-11-16 is a date"} {
+	for _, asked := range []string{"2 + 3", "2026-11-16", "What is the sum of 1 and 2 and 3?", "import os; os.system('x') + 1 + 2", "2026-11-16 is a date"} {
 		if a := ask(t, hands(user(asked), "python")); a.tool() == "python" {
 			t.Errorf("%q is computed: %s", asked, a.args())
 		}
