@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/agent/lead"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -25,10 +26,6 @@ func (a always) Choose(context.Context, model.Wish) (model.Choice, error) { retu
 
 // buildAgent makes the built-in graph for a run.
 func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error) {
-	choice, err := r.models.Choose(ctx, model.Wish{Owner: c.Owner, Configurable: c.Configurable, Inherited: c.Inherited})
-	if err != nil {
-		return nil, err
-	}
 	steps, err := r.maxSteps(c)
 	if err != nil {
 		return nil, err
@@ -41,15 +38,30 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 		}
 		middleware = append(middleware, more...)
 	}
+	base := agent.Options{
+		Name: DefaultGraph, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker, MaxSteps: steps, Log: r.log,
+		Tools: r.tools, Middleware: middleware, System: r.opt.System,
+	}
+	if r.opt.Agent != nil {
+		return r.opt.Agent(ctx, lead.Run{
+			Owner: c.Owner, Thread: c.Thread, ID: c.Run, Configurable: c.Configurable, Context: c.Context, Inherited: c.Inherited,
+		}, lead.Base{Options: base, Models: r.models, Room: r.quota().Room})
+	}
+	return r.plainAgent(ctx, c, base)
+}
+
+// plainAgent is the built-in graph where nobody brings another: a model and tools in a loop.
+func (r *Runtime) plainAgent(ctx context.Context, c Config, o agent.Options) (*graph.Graph, error) {
+	choice, err := r.models.Choose(ctx, model.Wish{Owner: c.Owner, Configurable: c.Configurable, Inherited: c.Inherited})
+	if err != nil {
+		return nil, err
+	}
 	var warnings []event.Warned
 	for _, w := range choice.Warnings {
 		warnings = append(warnings, event.Warned(w))
 	}
-	return agent.New(agent.Options{
-		Name: DefaultGraph, Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker,
-		MaxSteps: steps, Log: r.log,
-		Tools: r.tools, Middleware: middleware, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
-	})
+	o.Model, o.Fallbacks, o.Thinking, o.Extra, o.Warnings = choice.Model, choice.Fallbacks, choice.Thinking, choice.Extra, warnings
+	return agent.New(o)
 }
 
 func offlineModel() model.Models { return OneModel(offline.New(offline.Options{})) }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/agent/lead"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/loglimit"
@@ -26,6 +27,9 @@ import (
 
 // DefaultGraph is the name of the built-in graph: a model and tools in a loop until no tool is called.
 const DefaultGraph = "agent"
+
+// LeadGraph is a second name of the built-in graph where it is the lead agent; see [Options].Agent.
+const LeadGraph = "lead_agent"
 
 // DefaultOwner is whose everything is where nobody says otherwise.
 const DefaultOwner = "local"
@@ -62,6 +66,9 @@ type Options struct {
 	// Middleware is what the built-in agent does besides, for a run of that configuration. It is asked as a [Builder] is, so an
 	// [*InvalidError] or [ErrForbidden] refuses the request.
 	Middleware func(ctx context.Context, c Config) ([]agent.Middleware, error)
+	// Agent makes the built-in agent of each run: a method Graph of package agent/lead's Factory. Nil: a model and tools in a
+	// loop. It is a function, so that a program without the lead agent does not carry it.
+	Agent func(context.Context, lead.Run, lead.Base) (*graph.Graph, error)
 
 	// MaxSteps is how often the built-in agent calls its model to answer one message of the user; zero means
 	// agent.DefaultMaxSteps. A run may say otherwise with max_steps in its configurable values.
@@ -158,6 +165,9 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.graphs[DefaultGraph] = r.buildAgent
+	if r.opt.Agent != nil {
+		r.graphs[LeadGraph] = r.buildAgent
+	}
 	maps.Copy(r.graphs, r.opt.Graphs)
 
 	dir := r.opt.Dir

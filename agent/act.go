@@ -47,6 +47,8 @@ type execution struct {
 	ran bool
 	// shown is what the tool has shown of its result.
 	shown shown
+	// writes are what a sub-agent's work writes into its caller's state.
+	writes []graph.Write
 }
 
 const outcomeUnknown = "The outcome of this call is unknown: the program was stopped while it ran, and calling it again might repeat its effects. " +
@@ -66,7 +68,8 @@ func (x *execution) outcome(ctx context.Context) (Outcome, error) {
 	if known {
 		spec = t.Spec()
 	}
-	if started && known && !spec.Repeatable {
+	// One that waits for a person was not made: it may ask once more, but invoke makes none that had begun.
+	if started && known && !spec.Repeatable && !x.scope.Waits() {
 		return x.close(ctx, Outcome{Result: seen(res.Blocks, failedResult(x.call, outcomeUnknown))}, item.Incomplete)
 	}
 	if err := x.intend(ctx, started && len(res.Blocks) == 0); err != nil {
@@ -147,15 +150,15 @@ func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, er
 	t, _ := x.tools.Lookup(made.Name)
 	if sub, ok := t.(*subTool); ok {
 		ctx = context.WithValue(ctx, executionKey{}, x)
-		res, err := x.tools.Invoke(ctx, sub.sub.Name, call)
-		return Outcome{Result: res}, err
+		res, err := x.tools.Invoke(ctx, sub.spec.Name, call)
+		return Outcome{Result: res, Writes: x.writes}, err
 	}
 	if t == nil {
 		res, err := x.tools.Invoke(ctx, made.Name, call)
 		return Outcome{Result: res}, err
 	}
 	spec := t.Spec()
-	if x.begun && !spec.Repeatable { // not the tool that the model wanted, or that would have been found out before
+	if x.begun && !spec.Repeatable { // not the tool that the model wanted, or nobody is asked any more
 		return Outcome{Result: failedResult(x.call, outcomeUnknown)}, nil
 	}
 	limit := spec.Timeout

@@ -25,6 +25,7 @@ type Options struct {
 
 	Tools *tool.Set // nil: none
 	Subs  []Sub     // sub-agents, which the model calls like tools
+	Team  *Team     // sub-agents that the model calls by one tool; nil: none
 
 	// Middleware is what the agent does besides; the first of the list is the outermost. The agent's own, [Builtin],
 	// stand behind it.
@@ -120,7 +121,7 @@ func build(o Options, depth int) (*graph.Graph, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if len(o.Subs) > 0 && depth == o.Limits.Depth {
+	if (len(o.Subs) > 0 || o.Team != nil) && depth == o.Limits.Depth {
 		return nil, fmt.Errorf("agent %q: its sub-agents are nested more than %d deep", o.Name, depth)
 	}
 	for _, sub := range o.Subs {
@@ -129,6 +130,15 @@ func build(o Options, depth int) (*graph.Graph, error) {
 			return nil, err
 		}
 		if o.Tools, err = o.Tools.With(t); err != nil {
+			return nil, fmt.Errorf("agent %q: %w", o.Name, err)
+		}
+	}
+	if o.Team != nil {
+		t, err := newTeamTool(*o.Team, o, depth)
+		if err == nil {
+			o.Tools, err = o.Tools.With(t)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("agent %q: %w", o.Name, err)
 		}
 	}

@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -29,14 +33,21 @@ const subSchema = `{"type":"object","properties":{` +
 	`"title":{"type":"string","description":"the task in a few words, for the people who watch"}},` +
 	`"required":["prompt"],"additionalProperties":false}`
 
-// subTool is a sub-agent as its caller's model sees it.
+// subTool is one sub-agent, or a [Team] of them, as the caller's model sees it.
 type subTool struct {
-	sub    Sub
-	limits Limits
-	graph  *graph.Graph
+	spec    tool.Spec
+	limits  Limits
+	members map[string]*member
+	team    *Team // nil for one that is a tool by itself
 }
 
-func newSubTool(sub Sub, parent Options, depth int) (*subTool, error) {
+// member is a sub-agent with its graph, which is made when it is first needed: a team may have many of whom a run calls none.
+type member struct {
+	Sub
+	graph func() (*graph.Graph, error)
+}
+
+func newMember(sub Sub, parent Options, depth int) *member {
 	o := sub.Options
 	o.Name, o.Limits = sub.Name, parent.Limits
 	if o.Model == nil {
@@ -51,16 +62,47 @@ func newSubTool(sub Sub, parent Options, depth int) (*subTool, error) {
 	if o.Log == nil {
 		o.Log = parent.Log
 	}
-	g, err := build(o, depth+1)
-	if err != nil {
-		return nil, err
-	}
-	return &subTool{sub: sub, limits: parent.Limits, graph: g}, nil
+	return &member{sub, sync.OnceValues(func() (*graph.Graph, error) { return build(o, depth+1) })}
 }
 
-// Spec says that a call may be repeated: the child goes on from its own checkpoint.
-func (t *subTool) Spec() tool.Spec {
-	return tool.Spec{Name: t.sub.Name, Description: t.sub.Description, Schema: json.RawMessage(subSchema), Repeatable: true}
+// newSubTool makes a tool of one sub-agent. Its call may be repeated: the child goes on from its own checkpoint.
+func newSubTool(sub Sub, parent Options, depth int) (*subTool, error) {
+	m := newMember(sub, parent, depth)
+	if _, err := m.graph(); err != nil {
+		return nil, err
+	}
+	return &subTool{
+		spec:   tool.Spec{Name: sub.Name, Description: sub.Description, Schema: json.RawMessage(subSchema), Repeatable: true},
+		limits: parent.Limits, members: map[string]*member{sub.Name: m},
+	}, nil
+}
+
+func (t *subTool) Spec() tool.Spec { return t.spec }
+
+// work is what a call asks a sub-agent to do.
+type work struct {
+	member        *member
+	prompt, title string
+}
+
+func (t *subTool) work(arguments json.RawMessage) (work, error) {
+	var in struct {
+		Prompt      string `json:"prompt"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Type        string `json:"subagent_type"`
+	}
+	if err := json.Unmarshal(arguments, &in); err != nil {
+		return work{}, err
+	}
+	if t.team == nil {
+		return work{t.members[t.spec.Name], in.Prompt, in.Title}, nil
+	}
+	m := t.members[in.Type]
+	if m == nil {
+		return work{}, fmt.Errorf("there is no sub-agent %q; there are %s", in.Type, strings.Join(slices.Sorted(maps.Keys(t.members)), ", "))
+	}
+	return work{m, in.Prompt, in.Description}, nil
 }
 
 // Call runs the sub-agent as a child task of the run, and returns its answer with the items that the answer cites.
@@ -69,8 +111,8 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 	if !ok {
 		return item.ToolResult{}, errNoScope
 	}
-	var in struct{ Prompt, Title string }
-	if err := json.Unmarshal(c.Arguments, &in); err != nil {
+	w, err := t.work(c.Arguments)
+	if err != nil {
 		return item.ToolResult{}, err
 	}
 	slot, err := x.tree.admit(t.limits, x.scope.Task(), x.begun)
@@ -83,24 +125,50 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 	case <-ctx.Done():
 		return item.ToolResult{}, context.Cause(ctx)
 	}
-	if t.sub.Timeout > 0 {
+	if limit := w.member.Timeout; limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, t.sub.Timeout, fmt.Errorf("it took longer than %v", t.sub.Timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &overtime{limit})
 		defer cancel()
 	}
 	x.child = true
+	res, err := t.run(ctx, x, c.ID, w)
+	if t.team != nil {
+		t.team.note(x, c.ID, w, res, err)
+	}
+	return res, err
+}
+
+// overtime is why a sub-agent was stopped that took too long.
+type overtime struct{ limit time.Duration }
+
+func (o *overtime) Error() string { return fmt.Sprintf("it took longer than %v", o.limit) }
+func (o *overtime) Code() string  { return graph.CodeTimeout }
+
+func (t *subTool) run(ctx context.Context, x *execution, id string, w work) (item.ToolResult, error) {
 	// One that failed just before a crash does not begin once more: readers were told of its end.
-	if end, ok := x.scope.Recall().EndedTask(c.ID); ok && end.Status != event.Success && end.Status != event.Interrupted {
-		return item.ToolResult{}, t.failure(reasonOf(end))
+	if end, ok := x.scope.Recall().EndedTask(id); ok && end.Status != event.Success && end.Status != event.Interrupted {
+		return item.ToolResult{}, w.failure(reasonOf(end))
 	}
-	res, err := x.scope.Run(ctx, t.graph, graph.Child{
-		Task: c.ID, Agent: t.sub.Name, Title: in.Title, Alone: true,
-		Input: map[string]any{"messages": []item.Message{item.UserText("in_"+c.ID, in.Prompt)}},
-	})
+	g, err := w.member.graph()
 	if err != nil {
-		return item.ToolResult{}, t.failure(err)
+		return item.ToolResult{}, err
 	}
-	return t.result(&x.tree.pool, res)
+	input := []graph.Write{x.messages.Add(item.UserText("in_"+id, w.prompt))}
+	if t.team != nil && t.team.Lend != nil {
+		input = append(input, t.team.Lend(x.scope.Base())...)
+	}
+	res, err := x.scope.Run(ctx, g, graph.Child{Task: id, Agent: w.member.Name, Title: w.title, Alone: true, Input: input})
+	if err != nil {
+		return item.ToolResult{}, w.failure(err)
+	}
+	if t.team != nil && t.team.Return != nil {
+		back, err := t.team.Return(res)
+		if err != nil {
+			return item.ToolResult{}, err
+		}
+		x.writes = append(x.writes, back...)
+	}
+	return w.result(&x.tree.pool, res)
 }
 
 // drop ends a sub-agent that an earlier attempt had begun and that is not to go on.
@@ -109,9 +177,17 @@ func (t *subTool) drop(ctx context.Context, x *execution) error {
 	if _, ended := x.scope.Recall().EndedTask(x.call.CallID); ended {
 		return nil
 	}
+	w, err := t.work(json.RawMessage(x.call.Arguments))
+	if err != nil {
+		return nil // then it was never begun
+	}
+	g, err := w.member.graph()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	cancel(errDropped)
-	_, err := x.scope.Run(ctx, t.graph, graph.Child{Task: x.call.CallID, Agent: t.sub.Name, Alone: true, Input: map[string]any{"messages": []item.Message{}}})
+	_, err = x.scope.Run(ctx, g, graph.Child{Task: x.call.CallID, Agent: w.member.Name, Alone: true, Input: map[string]any{"messages": []item.Message{}}})
 	if errors.Is(err, errDropped) {
 		return nil
 	}
@@ -129,22 +205,31 @@ func reasonOf(end event.TaskEnded) error {
 	return errors.New("it was stopped")
 }
 
-func (t *subTool) failure(err error) error {
+func (w work) failure(err error) error {
 	var asks *graph.Interruption
 	if errors.As(err, &asks) {
 		return tool.Abort(err)
 	}
-	return fmt.Errorf("agent %q failed: %s", t.sub.Name, graph.ErrorOf(err).Message)
+	return &subError{fmt.Sprintf("agent %q failed: %s", w.member.Name, graph.ErrorOf(err).Message), err}
 }
 
+// subError is a sub-agent's failure in words for its caller, with the reason.
+type subError struct {
+	text string
+	err  error
+}
+
+func (e *subError) Error() string { return e.text }
+func (e *subError) Unwrap() error { return e.err }
+
 // result makes what the caller's model reads of what the child wrote.
-func (t *subTool) result(pool *cite.Pool, res graph.Result) (item.ToolResult, error) {
+func (w work) result(pool *cite.Pool, res graph.Result) (item.ToolResult, error) {
 	msgs, err := graph.Decode(res, graph.Messages("messages").Field)
 	if err != nil {
 		return item.ToolResult{}, err
 	}
 	if len(msgs) == 0 || msgs[len(msgs)-1].Role != item.Assistant || len(msgs[len(msgs)-1].Content) == 0 {
-		return item.ToolResult{}, fmt.Errorf("agent %q ended without an answer", t.sub.Name)
+		return item.ToolResult{}, fmt.Errorf("agent %q ended without an answer", w.member.Name)
 	}
 	answer := msgs[len(msgs)-1].Content
 	return item.ToolResult{Content: pool.Quote(answer), Blocks: append(cited(pool, answer), answer...)}, nil

@@ -31,3 +31,40 @@ func TestAnswersByIDAreNotToldByTheirShape(t *testing.T) {
 		t.Error("7 passes for answers by id")
 	}
 }
+
+// The answers are stored before the first step ends; a run that is begun again after that has given them already. One answer
+// must not go to the next question then, and answers by id are not answers to nobody.
+func TestAnswersThatACrashLeftBehindAreNotGivenAgain(t *testing.T) {
+	votes := graph.List[string]("votes")
+	asks := func(side string) graph.NodeFunc {
+		return func(_ context.Context, s *graph.Scope) (graph.Command, error) {
+			answer, err := graph.Ask[string](s, side)
+			return graph.Update(votes.Add(side + ": " + answer)), err
+		}
+	}
+	for name, c := range map[string]struct {
+		answer func(left, right string) string
+		open   int
+	}{
+		"by id": {func(left, right string) string { return `{"` + left + `":"aye","` + right + `":"no"}` }, 0},
+		"one":   {func(string, string) string { return `"aye"` }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := graph.New("vote", votes).Node("left", asks("left")).Node("right", asks("right")).Edge(graph.Start, "left").Edge(graph.Start, "right")
+			mem := graph.NewMemory()
+			res, err := g.Run(t.Context(), graph.Execution{Thread: "t", Run: "1", Input: json.RawMessage(`{}`), Checkpoints: mem, Recorder: mem})
+			if err != nil || len(res.Interrupts) != 2 {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			orders := &graph.Orders{Resume: json.RawMessage(c.answer(res.Interrupts[0].ID, res.Interrupts[1].ID))}
+			x := graph.Execution{Thread: "t", Run: "2", Orders: orders, Checkpoints: mem, Recorder: &dying{Recorder: mem, after: 1}}
+			if _, err := g.Run(t.Context(), x); err == nil {
+				t.Fatal("the process did not die")
+			}
+			x.Recorder = mem
+			if res, err = g.Run(t.Context(), x); err != nil || len(res.Interrupts) != c.open {
+				t.Errorf("begun again: %d questions are open, %v; want %d", len(res.Interrupts), err, c.open)
+			}
+		})
+	}
+}

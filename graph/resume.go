@@ -89,7 +89,7 @@ func (e *engine) answer(ctx context.Context) error {
 	if byID == nil && one == nil {
 		return nil
 	}
-	if e.x.Continue && slices.ContainsFunc(e.kept, func(o Outcome) bool { return o.ResumedBy == e.x.Run }) {
+	if slices.ContainsFunc(e.kept, func(o Outcome) bool { return o.ResumedBy == e.x.Run }) {
 		return nil // given before the crash
 	}
 	open := e.pending()

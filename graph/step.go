@@ -314,7 +314,7 @@ func (e *engine) attempt(ctx context.Context, t *taskRun, again func(error) bool
 		s.state = sentState(e.g, t.task.Input)
 	}
 	if t.prior != nil {
-		s.answers = t.prior.Resumes
+		s.answers, s.waits = t.prior.Resumes, len(t.prior.Interrupts) > 0
 	}
 	cmd, err := e.call(ctx, t.node, s)
 	if err == nil {

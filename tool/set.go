@@ -52,6 +52,18 @@ func (s *Set) With(tools ...Tool) (*Set, error) {
 	return out, nil
 }
 
+// Only returns the set of those tools that keep wants, in the same order. Schemas are not read anew.
+func (s *Set) Only(keep func(Spec) bool) *Set {
+	out := &Set{index: map[string]int{}}
+	for _, e := range s.entries {
+		if keep(e.spec) {
+			out.index[e.spec.Name] = len(out.entries)
+			out.entries = append(out.entries, e)
+		}
+	}
+	return out
+}
+
 // validName holds names to what every provider accepts.
 func validName(s string) bool {
 	if len(s) == 0 || len(s) > 64 {

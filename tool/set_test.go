@@ -74,3 +74,15 @@ func TestASetInvokesByName(t *testing.T) {
 		t.Errorf("empty set: %+v", res)
 	}
 }
+
+func TestAPartOfASetHasItsToolsInTheirOrder(t *testing.T) {
+	all, err := tool.NewSet(named("a"), named("b"), named("c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := all.Only(func(s tool.Spec) bool { return s.Name != "b" })
+	res, err := part.Invoke(t.Context(), "c", tool.Call{})
+	if _, gone := part.Lookup("b"); gone || part.Len() != 2 || all.Len() != 3 || err != nil || res.Content[0].Text != "c" {
+		t.Errorf("got %d of %d tools, %+v, %v", part.Len(), all.Len(), res, err)
+	}
+}

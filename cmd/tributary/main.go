@@ -40,6 +40,7 @@ type cli struct {
 	Backup  backupCmd  `cmd:"" help:"Copy the data folder into one file, while a server may run."`
 	Restore restoreCmd `cmd:"" help:"Put a backup into the data folder."`
 	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`
+	Agents  agentsCmd  `cmd:"" help:"Show how an agent would be assembled: its model, tools, middleware and prompt, and why."`
 	Tools   toolsCmd   `cmd:"" help:"List the tools that agents have, what each can do, and why one is off."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"MCP: the servers whose tools agents have, and tributary as one."`
 	Docs    docsCmd    `cmd:"" help:"Add, list, search and remove folders of documents."`
@@ -47,7 +48,6 @@ type cli struct {
 
 	Research researchCmd `cmd:"" help:"Research a question and write a report that cites its sources."`
 	Attach   attachCmd   `cmd:"" help:"Come back to a research that was left."`
-	Agents   agentsCmd   `cmd:"" help:"Show the agents that are built in."`
 }
 
 // env is what commands see of the process; tests give them another.

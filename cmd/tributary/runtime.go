@@ -37,8 +37,13 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	agents, err := config.Lead.factory(hands)
+	if err != nil {
+		return nil, errors.Join(err, hands.Close())
+	}
 	d := &documents{ready: make(chan struct{})}
 	opt := config.options()
+	opt.Agent = agents.Graph
 	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait)}, hands.tools()...)
 	opt.Middleware = hands.middleware
 	if opt.Graphs, err = researchGraphs(config, models, opt.Tools, log); err != nil {

@@ -102,6 +102,9 @@ func (o Order) fault(try int) Fault {
 
 // readOrder finds the order in a user's message.
 func readOrder(text string) (Order, bool) {
+	if i := strings.LastIndex(text, "</system-reminder>"); i >= 0 { // an agent may put something before what the person said
+		text = strings.TrimSpace(text[i+len("</system-reminder>"):])
+	}
 	var o Order
 	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &o) != nil || o.Key == "" {
 		return o, false

@@ -121,7 +121,7 @@ func (c *conversation) read() (o Order, answered, ok bool) {
 		}
 		for _, b := range blocks {
 			answered = answered || b.Type == "tool_result"
-			if text == "" {
+			if _, ok := readOrder(b.Text); ok || text == "" {
 				text = b.Text
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -69,7 +71,7 @@ func (w *World) serve(g *graph.Graph) {
 	w.graph, w.store = g, &mortal{DB: db, dead: make(chan struct{})}
 	w.log = journal.Open(w.store, journal.Options{})
 	w.eng, err = run.Open(ctx, run.Options{
-		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Boot: w.boot, Requests: w.requests,
+		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Boot: w.boot, Requests: w.requests, Folder: w.folder,
 		Build: func(_ context.Context, r run.Run) (*graph.Graph, error) {
 			w.executes(r.ID) // a run that goes on after a crash, or that waited
 			return g, nil
@@ -91,6 +93,15 @@ func (w *World) agent(o agent.Options) {
 		w.t.Fatal(err)
 	}
 	w.serve(g)
+}
+
+// folder is that of the thread.
+func (w *World) folder(run.Identity, string) (*os.Root, error) {
+	dir := filepath.Join(w.dir, "files")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
 }
 
 // close ends the process, if there is one.

@@ -37,16 +37,25 @@ func decide(req model.Request) reply {
 		if r, ok := fewer(req, question); ok {
 			return r
 		}
+		if r, ok := present(req, question); ok {
+			return r
+		}
 		return fromTools(conv, question)
 	}
 	if t, ok := toolFor(req); ok && forced(req) {
 		return call(t, question, prose.Content(question))
+	}
+	if r, ok := byHand(req, question); ok {
+		return r
 	}
 	if r, ok := small(conv, question); ok {
 		return r
 	}
 	if handsOver(req) {
 		return handOver(question)
+	}
+	if r, ok := computed(req, question); ok {
+		return r
 	}
 	if t, ok := toolFor(req); ok && t.Name == searchTool && len(strings.TrimSpace(question)) > 0 {
 		return lookUp(t, conv, question)
@@ -57,13 +66,14 @@ func decide(req model.Request) reply {
 // lastQuestion is what the user said last.
 func lastQuestion(conv []item.Message) string {
 	for _, m := range slices.Backward(conv) {
-		if m.Role != item.User {
+		text, ok := spoken(m)
+		if m.Role != item.User || !ok {
 			continue
 		}
 		if q, ok := onePart(m.Text(), "question"); ok { // of a task
 			return beginning(q, readBytes)
 		}
-		return said(m)
+		return text
 	}
 	return ""
 }
@@ -97,8 +107,8 @@ func beginning(text string, n int) string {
 func earlier(conv []item.Message) []string {
 	var out []string
 	for _, m := range slices.Backward(conv) {
-		if m.Role == item.User {
-			out = append(out, said(m))
+		if text, ok := spoken(m); m.Role == item.User && ok {
+			out = append(out, text)
 		}
 	}
 	if len(out) == 0 {
@@ -195,13 +205,13 @@ func whoAmI(zh bool) string {
 // capabilities says what can be asked; unless that was the question, it first says that this one cannot be answered.
 func capabilities(question string, asked bool) string {
 	if prose.Chinese(question) {
-		can := "我可以数到一百、计算两个数，并在有 search 工具时逐字引用本地文档。配置一个模型服务的密钥后，就由真正的语言模型来回答。"
+		can := "我可以数到一百、计算两个数，并在有 search 工具时逐字引用本地文档；有 write_file 时可以写文件，有 python 时可以算更长的算式。配置一个模型服务的密钥后，就由真正的语言模型来回答。"
 		if asked || question == "" {
 			return can
 		}
 		return "这个问题我自己答不了：我是一个离线程序，没有语言模型。" + can
 	}
-	can := "I can count to one hundred, calculate with two numbers and, when a tool named search is offered, quote passages of local documents. With a provider's key configured, a real language model answers in my place."
+	can := "I can count to one hundred, calculate with two numbers and, when a tool named search is offered, quote passages of local documents; with write_file I write a file (“write a file notes.txt that says …”), and with python I have longer sums computed. With a provider's key configured, a real language model answers in my place."
 	if asked || question == "" {
 		return can
 	}

@@ -1,0 +1,128 @@
+package lead
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/agent/middleware"
+)
+
+// These are the middlewares of package middleware, with the settings that the lead agent gives them.
+
+func sanitise(*assembly) (agent.Middleware, string) {
+	return middleware.Sanitise(middleware.SanitiseOptions{}), ""
+}
+
+func outputs(a *assembly) (agent.Middleware, string) {
+	return middleware.Outputs(middleware.OutputOptions{Room: a.parts.Room}), ""
+}
+
+func toolErrors(*assembly) (agent.Middleware, string) {
+	return middleware.ToolErrors(middleware.ErrorOptions{}), ""
+}
+
+func auditShell(a *assembly) (agent.Middleware, string) {
+	if !a.hasTool(bashTool) {
+		return agent.Middleware{}, "there is no tool " + bashTool
+	}
+	return middleware.AuditShell(middleware.AuditOptions{Tools: []string{bashTool}}), ""
+}
+
+// summarise has the agent's own model write the summaries. The offline model cannot: what is too much is left out then.
+func summarise(a *assembly) (agent.Middleware, string) {
+	o := middleware.SummaryOptions{Policy: a.parts.Policy, Breakers: a.parts.Breakers}
+	if describe(a.choice.Model).Provider != "offline" {
+		o.Model, o.Fallbacks = a.choice.Model, a.choice.Fallbacks
+	}
+	return middleware.Summarise(o), ""
+}
+
+func skills(a *assembly) (agent.Middleware, string) {
+	if a.parts.Skills == nil {
+		return agent.Middleware{}, "there are no skills"
+	}
+	return middleware.Skills(*a.parts.Skills), ""
+}
+
+func uploads(a *assembly) (agent.Middleware, string) {
+	if !a.hasGroup(filesGroup) {
+		return agent.Middleware{}, "the agent has no tools for files"
+	}
+	return middleware.Uploads(middleware.UploadOptions{}), ""
+}
+
+func reminder(a *assembly) (agent.Middleware, string) {
+	o := middleware.ReminderOptions{Now: a.parts.Now}
+	if !a.sub {
+		o.Memory = a.parts.Memory
+	}
+	return middleware.Remind(o), ""
+}
+
+func images(a *assembly) (agent.Middleware, string) {
+	switch {
+	case !a.hasGroup(filesGroup):
+		return agent.Middleware{}, "the agent has no tools for files"
+	case !describe(a.choice.Model).Vision:
+		return agent.Middleware{}, "the model cannot see pictures"
+	}
+	return middleware.ViewImages(middleware.ImageOptions{}), ""
+}
+
+// durable tells the model again, once messages are left out, what it must not forget.
+func durable(*assembly) (agent.Middleware, string) {
+	return middleware.Durable(middleware.DurableOptions{Text: func(s *agent.Step) string {
+		var b strings.Builder
+		for _, t := range Todos.Get(s.Scope) {
+			fmt.Fprintf(&b, "- todo [%s] %s\n", t.Status, t.Content)
+		}
+		for _, d := range Delegations.Get(s.Scope) {
+			fmt.Fprintf(&b, "- %s was given to %s (%s): %s\n", d.Description, d.Agent, d.Status, clip(d.Result, 300))
+		}
+		return b.String()
+	}}), ""
+}
+
+func deferred(a *assembly) (agent.Middleware, string) {
+	if len(a.parts.Deferred) == 0 {
+		return agent.Middleware{}, "no tools are deferred"
+	}
+	return middleware.Defer(middleware.DeferOptions{Tools: a.parts.Deferred}), ""
+}
+
+func subLimit(a *assembly) (agent.Middleware, string) {
+	if !on(a.settings.Subagents) {
+		return agent.Middleware{}, "subagent_enabled is not set"
+	}
+	return middleware.LimitSubs(middleware.SubOptions{Tool: TaskTool, AtOnce: a.out.Limits.Concurrent, Total: a.out.Limits.Count}), ""
+}
+
+func loops(*assembly) (agent.Middleware, string) {
+	return middleware.StopLoops(middleware.LoopOptions{}), ""
+}
+
+// subBudget is what one sub-agent may use, in tokens.
+const subBudget = 1_000_000
+
+func budget(a *assembly) (agent.Middleware, string) {
+	if a.sub {
+		return middleware.Budget(middleware.BudgetOptions{Tokens: subBudget, Warn: 0.7}), ""
+	}
+	if a.parts.Budget <= 0 {
+		return agent.Middleware{}, "no budget is set"
+	}
+	return middleware.Budget(middleware.BudgetOptions{Tokens: a.parts.Budget}), ""
+}
+
+func usage(*assembly) (agent.Middleware, string) {
+	return middleware.Usage(middleware.UsageOptions{}), ""
+}
+
+func empty(*assembly) (agent.Middleware, string) {
+	return middleware.RetryEmpty(middleware.EmptyOptions{}), ""
+}
+
+func stops(*assembly) (agent.Middleware, string) {
+	return middleware.ExplainStops(middleware.StopOptions{}), ""
+}
