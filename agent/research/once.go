@@ -99,7 +99,7 @@ func (o *once) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Pa
 
 // mayUse reports whether a role may use a tool.
 func mayUse(role string, spec tool.Spec, web bool) bool {
-	hands := spec.Group == "sandbox" || spec.Group == "files"
+	hands := spec.Group == "code" || spec.Group == "sandbox" || spec.Group == "files"
 	switch role {
 	case NodeCoder:
 		return hands

@@ -38,7 +38,7 @@ type StepType string
 const (
 	Research   StepType = "research"   // the researcher, with tools that look things up
 	Analysis   StepType = "analysis"   // the analyst, without tools
-	Processing StepType = "processing" // the coder, with tools of the group "sandbox"
+	Processing StepType = "processing" // the coder, with tools that run code
 )
 
 // node is where a step is done.

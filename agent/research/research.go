@@ -26,7 +26,7 @@ type Options struct {
 	Thinking  model.Thinking
 	Extra     map[string]json.RawMessage
 
-	// Tools are those of all roles. The coder gets the groups "sandbox" and "files", the researcher all others that
+	// Tools are those of all roles. The coder gets the groups "code", "sandbox" and "files", the researcher all others that
 	// neither write nor execute, the analyst none.
 	Tools *tool.Set
 	// Settings are those of the run; see [ReadSettings]. A run that answers a question goes on with the settings of the

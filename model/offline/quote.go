@@ -16,6 +16,7 @@ import (
 
 const (
 	mostQuotes     = 4
+	quotesOfTask   = 10 // what a step of a larger work finds is chosen from once more
 	mostPerPassage = 2
 	longestQuote   = 360 // runes
 	shortestQuote  = 18
@@ -49,7 +50,11 @@ func fromTools(conv []item.Message, question string) reply {
 	}
 	var parts []string
 	if searched {
-		parts = append(parts, compose(found, about, quotedBefore(conv), question))
+		most := mostQuotes
+		if _, task := onePart(lastTold(conv), "question"); task {
+			most = quotesOfTask
+		}
+		parts = append(parts, compose(found, about, quotedBefore(conv), question, most))
 	}
 	return reply{text: strings.Join(append(parts, reports...), "\n\n")}
 }
@@ -101,8 +106,8 @@ func quotedBefore(conv []item.Message) string {
 
 // compose writes the answer: a frame sentence, the quotations with their marks, and a closing sentence that
 // says what they are.
-func compose(found []passage, about []string, before, question string) string {
-	quotes := choose(found, about, before, question)
+func compose(found []passage, about []string, before, question string, most int) string {
+	quotes := chooseMost(found, about, before, question, most)
 	zh := prose.Chinese(question)
 	if near := nearest(found, about); len(quotes) == 0 && len(near) > 0 {
 		if zh {
@@ -232,12 +237,8 @@ func proseOnly(s string) bool {
 	return letters*100 >= all*78 && !strings.Contains(s, "   ")
 }
 
-// choose picks the sentences that together cover the most of what was asked, the rarest words counting most. Each
+// chooseMost picks the sentences that together cover the most of what was asked, the rarest words counting most. Each
 // must share something with the question.
-func choose(found []passage, about []string, before, question string) []quote {
-	return chooseMost(found, about, before, question, mostQuotes)
-}
-
 func chooseMost(found []passage, about []string, before, question string, most int) []quote {
 	wanted := slices.Sorted(maps.Keys(prose.Keys(strings.Join(about, " ")))) // sorted: sums of floats depend on their order
 	var all []quote
