@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -62,6 +63,9 @@ type Options struct {
 	Access, Audit *slog.Logger
 	// Documents, where set, is the search behind GET /documents/search.
 	Documents func(ctx context.Context, query string, limit int) (Found, error)
+	// Convert makes a text of an uploaded file that models cannot read themselves, as Markdown, which is put beside it; ok is false
+	// for one that needs none. Nil: files stay as they are.
+	Convert func(name string, file io.ReaderAt, size int64) (markdown string, ok bool, err error)
 	// Page is the page for people at /, as ui.Files has it; without it browsers are led to the description of the routes. It
 	// is served with Docs and at the root only: it looks for what it needs there.
 	Page fs.FS
@@ -107,7 +111,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 	h := &Handler{prefix: opt.Prefix}
 	o := server.Options{
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Log: parts.Log,
-		Folder: parts.Folder, Quota: parts.Quota,
+		Folder: parts.Folder, Quota: parts.Quota, Convert: opt.Convert,
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,

@@ -95,6 +95,7 @@ func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner 
 		WebhookSecret: secret, WebhookAllow: config.Webhooks.Allow, Version: versionText(),
 	}
 	usual, _, _ := rt.models.Resolve("", "") // none, if no model can be used
+	opt.Convert = markdownOf
 	opt.Page, opt.Model, opt.ToolsOff = ui.Files(), usual.Name, rt.hands.off()
 	opt.Documents = found(rt.index)
 	if config.AccessLog {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -85,6 +86,8 @@ type Options struct {
 	// Folder opens the folder of a thread, which may be as full as Quota says; nil where there are none, and no routes for them.
 	Folder func(who run.Identity, thread string) (*os.Root, error)
 	Quota  workspace.Quota
+	// Convert makes a text of an uploaded file that models cannot read, as Markdown; ok is false for one that needs none.
+	Convert func(name string, file io.ReaderAt, size int64) (markdown string, ok bool, err error)
 	// Page is the built page for people, as package ui has it; without it browsers are sent to the description of the API.
 	Page fs.FS
 	// Documents is the search in local documents; without it there is no route for it.
@@ -182,7 +185,7 @@ func (s *Server) mount() error {
 		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
 	if s.opt.Folder != nil {
-		folders.New(folders.Options{Threads: store, Open: s.opt.Folder, Quota: s.opt.Quota}).Mount(s.routes)
+		folders.New(folders.Options{Threads: store, Open: s.opt.Folder, Quota: s.opt.Quota, Convert: s.opt.Convert}).Mount(s.routes)
 	}
 	if !s.opt.NoTasks {
 		tasks.New(tasks.Options{

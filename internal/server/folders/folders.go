@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -38,7 +39,7 @@ type Options struct {
 	MaxFile  int64
 	MaxTotal int64
 	// Convert makes a text of a file that models cannot read, as Markdown; ok is false for one that needs none. It may be nil.
-	Convert func(name string, file *os.File, size int64) (markdown string, ok bool, err error)
+	Convert func(name string, file io.ReaderAt, size int64) (markdown string, ok bool, err error)
 }
 
 // Service serves folders.
