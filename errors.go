@@ -25,6 +25,8 @@ var (
 	ErrNotPending = graph.ErrNotPending
 	// ErrLost: a position lies in a part of the log that was lost with the power, or beyond its end. Start over.
 	ErrLost = journal.ErrLost
+	// ErrForbidden: the request wants something that the settings do not allow.
+	ErrForbidden = run.ErrForbidden
 	// ErrUnavailable: it cannot be done now, and may be later: the disk is full, or what is stored is damaged.
 	ErrUnavailable = run.ErrUnavailable
 	// ErrClosed: the runtime was closed.

@@ -30,9 +30,17 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 	if err != nil {
 		return nil, err
 	}
+	middleware := r.fileState()
+	if r.opt.Middleware != nil {
+		more, err := r.opt.Middleware(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		middleware = append(middleware, more...)
+	}
 	base := agent.Options{
 		Name: DefaultGraph, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker, MaxSteps: steps, Log: r.log,
-		Tools: r.tools, Middleware: r.fileState(), System: r.opt.System,
+		Tools: r.tools, Middleware: middleware, System: r.opt.System,
 	}
 	if r.opt.Agent != nil {
 		return r.opt.Agent(ctx, lead.Run{

@@ -67,6 +67,10 @@ type Options struct {
 	// loop. It is a function, so that a program without the lead agent does not carry it.
 	Agent func(context.Context, lead.Run, lead.Base) (*graph.Graph, error)
 
+	// Middleware is what the built-in agent does besides, for a run of that configuration. It is asked as a [Builder] is, so an
+	// [*InvalidError] or [ErrForbidden] refuses the request.
+	Middleware func(ctx context.Context, c Config) ([]agent.Middleware, error)
+
 	// MaxSteps is how often the built-in agent calls its model to answer one message of the user; zero means
 	// agent.DefaultMaxSteps. A run may say otherwise with max_steps in its configurable values.
 	MaxSteps int

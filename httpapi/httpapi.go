@@ -28,6 +28,7 @@ type Wire string
 const (
 	Tasks     Wire = "tasks"     // the task protocol: /tasks
 	LangGraph Wire = "langgraph" // LangGraph's API: /assistants, /threads, /runs, /store
+	MCP       Wire = "mcp"       // assistants as tools of the Model Context Protocol: /mcp
 	Docs      Wire = "docs"      // a description of all routes: /docs, /openapi.json, and / for browsers
 )
 
@@ -108,7 +109,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Log: parts.Log,
 		Folder: parts.Folder, Quota: parts.Quota,
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
-		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoDocs: !opt.serves(Docs),
+		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
 		Documents: opt.Documents,
 	}
@@ -146,8 +147,8 @@ func (o *Options) check() error {
 		return errors.New("httpapi: the page can only be served at the root; leave Prefix or Page empty")
 	}
 	for _, w := range o.Wires {
-		if !slices.Contains([]Wire{Tasks, LangGraph, Docs}, w) {
-			return fmt.Errorf("httpapi: there is no wire %q; there are %s, %s and %s", w, Tasks, LangGraph, Docs)
+		if !slices.Contains([]Wire{Tasks, LangGraph, MCP, Docs}, w) {
+			return fmt.Errorf("httpapi: there is no wire %q; there are %s, %s, %s and %s", w, Tasks, LangGraph, MCP, Docs)
 		}
 	}
 	return nil

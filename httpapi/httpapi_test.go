@@ -126,13 +126,16 @@ func TestWhoAsksIsWhatIdentifySays(t *testing.T) {
 }
 
 func TestOnlyTheWiresThatAreWantedAreServed(t *testing.T) {
-	paths := map[httpapi.Wire]string{httpapi.Tasks: "/tasks", httpapi.LangGraph: "/assistants/agent", httpapi.Docs: "/openapi.json"}
+	paths := map[httpapi.Wire]string{httpapi.Tasks: "/tasks", httpapi.LangGraph: "/assistants/agent", httpapi.Docs: "/openapi.json", httpapi.MCP: "/mcp"}
 	for only := range paths {
 		w := serve(t, tributary.Options{}, httpapi.Options{Wires: []httpapi.Wire{only}})
 		for wire, path := range paths {
 			want := 404
 			if wire == only {
 				want = 200
+				if wire == httpapi.MCP {
+					want = 405 // it is spoken with POST
+				}
 			}
 			if res, text := w.call("GET", path, ""); res.StatusCode != want {
 				t.Errorf("with %s alone GET %s is %d %.200s, want %d", only, path, res.StatusCode, text, want)

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/lead"
+	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/tool"
 	"github.com/tributary-ai/tributary/tool/search"
@@ -23,12 +24,24 @@ type agentsCmd struct {
 }
 
 type agentsShowCmd struct {
-	Name string            `arg:"" optional:"" default:"agent" help:"The agent: agent, or the name of a custom one."`
-	Set  map[string]string `help:"A setting of the run, as in --set is_plan_mode=true. May be given several times." placeholder:"KEY=VALUE" mapsep:"none"`
+	Name     string            `arg:"" optional:"" default:"agent" help:"The agent: agent, or the name of a custom one."`
+	Language string            `help:"Of an agent whose prompts are files: only in this language." enum:"en,zh," default:""`
+	Set      map[string]string `help:"A setting of the run, as in --set is_plan_mode=true. May be given several times." placeholder:"KEY=VALUE" mapsep:"none"`
 }
+
+// promptsOf are the agents whose prompts are files.
+var promptsOf = map[string]func() []research.Prompt{tributary.ResearchGraph: research.Prompts, tributary.ResearchAlias: research.Prompts}
 
 // Run prints what would be assembled, without starting anything.
 func (c agentsShowCmd) Run(e *env) error {
+	if prompts, ok := promptsOf[c.Name]; ok {
+		for _, p := range prompts() {
+			if c.Language == "" || c.Language == p.Language {
+				fmt.Fprintln(e.stdout, p)
+			}
+		}
+		return nil
+	}
 	reg, err := e.config.models()
 	if err != nil {
 		return err

@@ -40,6 +40,8 @@ type Config struct {
 	Hosts []string `yaml:"hosts"`
 	// Webhooks is where the ends of runs are told.
 	Webhooks WebhookConfig `yaml:"webhooks"`
+	// MCP are the servers whose tools agents have.
+	MCP MCPConfig `yaml:"mcp"`
 	// Limits are what each owner may have at once.
 	Limits run.Limits `yaml:"limits"`
 	// AccessLog has a line for each request in the log, AuditLog one for each change: who did what. The second is on where

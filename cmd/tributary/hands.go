@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/tool"
 	"github.com/tributary-ai/tributary/tool/files"
@@ -20,6 +23,8 @@ type kit struct {
 	tools []tool.Tool
 	// off says why the kit has no tools, or not all, and what to do about it; empty if nothing is missing.
 	off string
+	// middleware offers tools that are not known before a run; nil for none.
+	middleware func(context.Context, tributary.Config) ([]agent.Middleware, error)
 	// close ends what the kit started; nil: nothing.
 	close func() error
 }
@@ -28,6 +33,7 @@ type kit struct {
 // is a mistake in the configuration.
 var kits = []func(*env, Config, *slog.Logger) (kit, error){
 	fileKit,
+	mcpKit,
 	webKit,
 	sandboxKit,
 }
@@ -67,6 +73,22 @@ func (h hands) off() map[string]string {
 		}
 	}
 	return why
+}
+
+// middleware is that of all kits.
+func (h hands) middleware(ctx context.Context, c tributary.Config) ([]agent.Middleware, error) {
+	var all []agent.Middleware
+	for _, k := range h {
+		if k.middleware == nil {
+			continue
+		}
+		more, err := k.middleware(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
 }
 
 // Close ends what the kits started, the last first.

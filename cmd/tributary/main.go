@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/tool/sandbox"
 )
@@ -41,8 +42,12 @@ type cli struct {
 	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`
 	Agents  agentsCmd  `cmd:"" help:"Show how an agent would be assembled: its model, tools, middleware and prompt, and why."`
 	Tools   toolsCmd   `cmd:"" help:"List the tools that agents have, what each can do, and why one is off."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"MCP: the servers whose tools agents have, and tributary as one."`
 	Docs    docsCmd    `cmd:"" help:"Add, list, search and remove folders of documents."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	Research researchCmd `cmd:"" help:"Research a question and write a report that cites its sources."`
+	Attach   attachCmd   `cmd:"" help:"Come back to a research that was left."`
 }
 
 // env is what commands see of the process; tests give them another.
@@ -70,6 +75,7 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		kong.Name("tributary"),
 		kong.Description("A stateful, streaming agent server in one binary."),
 		kong.Writers(stdout, stderr),
+		kong.Vars{"styles": strings.Join(research.Styles, ",")},
 		kong.Exit(func(code int) { exit = code }),
 		kong.UsageOnError(),
 	)

@@ -6,7 +6,7 @@ var (
 	public = []string{".", "agent", "agent/...", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/bus/...", "internal/cite", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/run",
+		"internal/bus/...", "internal/cite", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run",
 		"internal/storage/...", "internal/transcript", "internal/workspace",
 	})
 	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
@@ -24,6 +24,8 @@ var Rules = []Rule{
 	{"internal/checkup", nil, nil, "what a finding is, whatever was looked at"},
 	{"internal/folder", nil, nil, "how small files are written, whatever they hold"},
 	{"internal/piece", nil, nil, "bytes, whatever they mean"},
+	{"internal/prose", nil, nil, "words and sentences, whoever wrote them"},
+	{"internal/export", nil, nil, "it makes files out of Markdown, whoever wrote it"},
 	{"item", []string{"internal/jsonline"}, nil, "the nouns are the ground floor; everything stands on them"},
 	{"event", []string{"internal/jsonline", "item"}, nil, "events are plain values about items, readable by every other package"},
 	{"event/eventtest", nouns, nil, "it makes events for tests and must be usable by the tests of any package"},
@@ -34,6 +36,7 @@ var Rules = []Rule{
 	{"model/internal/...", []string{"item", "model", "model/internal/..."}, nil, "what the providers share"},
 	{"model/registry", []string{"item", "model", "model/*"}, nil, "it chooses among providers by name, so it is the one that sees them all"},
 	{"model/openai/internal/...", []string{"item", "model", "model/internal/..."}, nil, "pure decoding, without the SDK"},
+	{"model/offline", []string{"internal/prose", "item", "model"}, nil, "it answers from texts alone, so it takes them apart"},
 	{"model/*", []string{"item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
 	{"internal/document", nil, []string{"net/http"}, "it turns the bytes of a file into text, wherever they come from"},
@@ -54,7 +57,7 @@ var Rules = []Rule{
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
 	{"agent/middleware", join(nouns, []string{"agent", "graph", "model", "tool", "tool/files"}), nil,
 		"it stands around agents; what it keeps in a thread's folder has the names that the tools for files give"},
-	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/transcript", "model", "tool", "turn"}), nil,
+	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/prose", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 
 	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/piece", "internal/run"}), nil,
@@ -85,6 +88,7 @@ var Rules = []Rule{
 		"it serves files by the names that agents know them by"},
 	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,
 		"a dialect knows its own wire and no other dialect"},
+	{"internal/server/mcp", join(nouns, runs, []string{"internal/server/edge"}), nil, "a dialect knows its own wire and no other dialect"},
 	{"internal/server/langgraph/state", join(nouns, runs, routes, langgraph), nil, "every other resource of LangGraph's shows states"},
 	{"internal/server/langgraph/threads", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/state"}), nil, "a thread has a state, and runs have a thread"},
 	{"internal/server/langgraph/runs", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/state", "internal/server/langgraph/threads"}), nil,
@@ -104,7 +108,7 @@ var Rules = []Rule{
 	{"examples/...", join(public, []string{"httpapi"}), nil, "what they do, everybody outside of this module can do"},
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
-	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "ui"}), nil, "the command wires everything together"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/export", "ui"}), nil, "the command wires everything together"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},
@@ -130,6 +134,8 @@ var Vendors = []Vendor{
 	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 
+	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/conformance/...", "internal/server/mcp", "tool/mcp"}, "MCP is spoken by its own packages only"},
+	{"golang.org/x/oauth2", []string{"tool/mcp"}, "the MCP SDK's words for tokens"},
 	{"github.com/ledongthuc/pdf", []string{"internal/document"}, "formats are read in one place, which guards against what libraries trust"},
 	{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/document", "tool/web"}, "formats are read in one place"},
 	{"golang.org/x/net/html", []string{"internal/document", "tool/web"}, "formats are read in one place"},
@@ -137,6 +143,7 @@ var Vendors = []Vendor{
 	{"github.com/kljensen/snowball/english", []string{"tool/search"}, "words are looked up without their inflection"},
 	{"codeberg.org/readeck/go-readability", []string{"tool/web"}, "articles are found in pages of the web alone"},
 
+	{"github.com/yuin/goldmark", []string{"internal/export"}, "reports are Markdown; who makes pages of them is one package"},
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},
 	{"go.yaml.in/yaml/v3", []string{"cmd/tributary"}, "files of settings are read in cmd alone"},

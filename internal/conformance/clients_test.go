@@ -45,7 +45,8 @@ func needClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	if _, err := os.Stat("clients/node_modules/@langchain/langgraph-sdk/package.json"); err == nil {
+	_, first := os.Stat("clients/node_modules/@langchain/langgraph-sdk/package.json")
+	if _, last := os.Stat("clients/node_modules/" + everything); first == nil && last == nil {
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")

@@ -62,7 +62,7 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 		"POST /assistants": 422, "POST /assistants/search": 200, "POST /assistants/count": 200, "POST /threads": 200, "POST /threads/search": 200,
 		"POST /threads/count": 200, "POST /threads/prune": 200, "POST /runs": 422, "POST /runs/stream": 422, "POST /runs/wait": 422, "POST /runs/batch": 422,
 		"POST /runs/crons": 422, "POST /runs/crons/search": 200, "POST /runs/crons/count": 200, "PUT /store/items": 204, "GET /store/items": 400,
-		"DELETE /store/items": 204, "POST /store/items/search": 200, "POST /store/namespaces": 200,
+		"POST /mcp": 422, "GET /mcp": 405, "DELETE /mcp": 405, "DELETE /store/items": 204, "POST /store/items/search": 200, "POST /store/namespaces": 200,
 		// Its answers are those of a thread that does not exist; so is the status.
 		"POST /threads/{thread_id}/commands": 200, "GET /threads/{thread_id}/stream/events": 426,
 	}

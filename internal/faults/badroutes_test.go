@@ -152,6 +152,10 @@ var badRoutes = map[string]badRoute{
 	"POST /threads/{thread_id}/stream/events": {good: `{"channels":["values"]}`, waits: true, fields: map[string]kind{"channels": strs, "namespaces": list, "depth": anInt, "since": anInt}},
 	"GET /threads/{thread_id}/stream/events":  {socket: true},
 
+	"POST /mcp":   {good: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, fields: map[string]kind{"jsonrpc": aString, "method": aString, "params": anObj}},
+	"GET /mcp":    {},
+	"DELETE /mcp": {},
+
 	"POST /tasks": {good: `{"input":"{\"key\":\"bad\",\"words\":1}"}`, fields: map[string]kind{
 		"assistant": aString, "model": aString, "previous_task_id": anID, "thread_id": anID, "multitask_strategy": aWord, "metadata": anObj, "configurable": anObj,
 		"context": anObj, "timeout_seconds": aNumber, "stream": aBool, "on_disconnect": aWord,

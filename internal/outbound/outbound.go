@@ -23,6 +23,8 @@ type Options struct {
 	// Timeout bounds a request from its beginning to the last byte of the answer, redirects included. Default 30 s;
 	// negative for none, where an answer is a stream.
 	Timeout time.Duration
+	// Begin is how long the beginning of an answer may take. Default 30 s.
+	Begin time.Duration
 	// MaxBody bounds the body of an answer, after decompression. Default 10 MiB; negative for none.
 	MaxBody int64
 	// MaxRedirects is how many redirects are followed. Default 5; negative for none: the redirect is the answer then.
@@ -56,6 +58,9 @@ func New(opt Options) *Client {
 	if opt.Timeout == 0 {
 		opt.Timeout = 30 * time.Second
 	}
+	if opt.Begin == 0 {
+		opt.Begin = headerTimeout
+	}
 	if opt.MaxBody == 0 {
 		opt.MaxBody = 10 << 20
 	}
@@ -68,7 +73,7 @@ func New(opt Options) *Client {
 		DialContext:            c.dial,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    dialTimeout,
-		ResponseHeaderTimeout:  headerTimeout,
+		ResponseHeaderTimeout:  opt.Begin,
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConns:           64,
 		MaxIdleConnsPerHost:    2,

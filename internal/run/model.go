@@ -19,6 +19,8 @@ var (
 	ErrBusy = errors.New("the thread is busy with another run")
 	// ErrTooMany says that an owner has as many of something as one may have.
 	ErrTooMany = errors.New("too many")
+	// ErrForbidden says that a request wants something that the settings do not allow.
+	ErrForbidden = errors.New("not allowed")
 	// ErrUnavailable says that the server cannot take work now: it is draining, or its disk is full.
 	ErrUnavailable = errors.New("not available now, try again later")
 )

@@ -2,7 +2,7 @@
 // their streams when the process wants to end. It decides nothing about runs and knows nothing of databases, models or
 // agents.
 //
-// The dialects are packages below, each with its routes and its strings: langgraph and tasks. They share
+// The dialects are packages below, each with its routes and its strings: langgraph, tasks and mcp. They share
 //
 //	edge       the table of routes, who asks, what a request says, how a mistake is answered
 //	jsonvalue  JSON with members in order

@@ -22,6 +22,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/guard"
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
+	"github.com/tributary-ai/tributary/internal/server/mcp"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
 	"github.com/tributary-ai/tributary/internal/server/page"
 	"github.com/tributary-ai/tributary/internal/server/stream"
@@ -62,8 +63,8 @@ type Options struct {
 	Origins []string
 	// Prefix is the path below which the server is mounted, as in "/agents", for links that it gives. Requests come without it.
 	Prefix string
-	// NoTasks, NoLangGraph and NoDocs leave dialects and the description of all routes out.
-	NoTasks, NoLangGraph, NoDocs bool
+	// NoTasks, NoLangGraph, NoMCP and NoDocs leave dialects and the description of all routes out.
+	NoTasks, NoLangGraph, NoMCP, NoDocs bool
 	// Scheduler fires crons; without one they cannot be made.
 	Scheduler *run.Scheduler
 	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The
@@ -186,6 +187,11 @@ func (s *Server) mount() error {
 	if !s.opt.NoTasks {
 		tasks.New(tasks.Options{
 			Store: store, Engine: engine, Journal: s.opt.Journal, Graphs: s.opt.Graphs, Feeds: feeds, Terms: s.terms,
+		}).Mount(s.routes)
+	}
+	if !s.opt.NoMCP {
+		mcp.New(mcp.Options{
+			Store: store, Engine: engine, Journal: s.opt.Journal, Folder: s.opt.Folder, Closing: s.closing, Version: s.opt.Version, Log: s.opt.Log,
 		}).Mount(s.routes)
 	}
 	if s.opt.Documents != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 )
@@ -24,16 +25,25 @@ func decide(req model.Request) reply {
 	}
 	question := lastQuestion(conv)
 	if len(req.Schema) > 0 {
+		if isPlan(req.Schema) {
+			return reply{text: encodeJSON(makePlan(lastTold(conv), question))}
+		}
 		return reply{text: fill(req.Schema, question)}
+	}
+	if task, ok := onePart(lastTold(conv), "report"); ok && len(req.Tools) == 0 {
+		return reply{text: writeReport(task)}
 	}
 	if conv[last].Role == item.Tool && !forced(req) {
 		if r, ok := present(req, question); ok {
 			return r
 		}
+		if r, ok := fewer(req, question); ok {
+			return r
+		}
 		return fromTools(conv, question)
 	}
 	if t, ok := toolFor(req); ok && forced(req) {
-		return call(t, question, content(question))
+		return call(t, question, prose.Content(question))
 	}
 	if r, ok := byHand(req, question); ok {
 		return r
@@ -44,6 +54,9 @@ func decide(req model.Request) reply {
 	if r, ok := computed(req, question); ok {
 		return r
 	}
+	if handsOver(req) {
+		return handOver(question)
+	}
 	if t, ok := toolFor(req); ok && t.Name == searchTool && len(strings.TrimSpace(question)) > 0 {
 		return lookUp(t, conv, question)
 	}
@@ -53,9 +66,14 @@ func decide(req model.Request) reply {
 // lastQuestion is what the user said last.
 func lastQuestion(conv []item.Message) string {
 	for _, m := range slices.Backward(conv) {
-		if text, ok := spoken(m); m.Role == item.User && ok {
-			return text
+		text, ok := spoken(m)
+		if m.Role != item.User || !ok {
+			continue
 		}
+		if q, ok := onePart(m.Text(), "question"); ok { // of a task
+			return beginning(q, readBytes)
+		}
+		return text
 	}
 	return ""
 }
@@ -129,7 +147,7 @@ var (
 
 // small answers what needs neither tools nor documents.
 func small(conv []item.Message, question string) (reply, bool) {
-	zh := chinese(question)
+	zh := prose.Chinese(question)
 	before := earlier(conv)
 	switch {
 	case identity.MatchString(question):
@@ -186,7 +204,7 @@ func whoAmI(zh bool) string {
 
 // capabilities says what can be asked; unless that was the question, it first says that this one cannot be answered.
 func capabilities(question string, asked bool) string {
-	if chinese(question) {
+	if prose.Chinese(question) {
 		can := "我可以数到一百、计算两个数，并在有 search 工具时逐字引用本地文档；有 write_file 时可以写文件，有 python 时可以算更长的算式。配置一个模型服务的密钥后，就由真正的语言模型来回答。"
 		if asked || question == "" {
 			return can
@@ -223,20 +241,20 @@ func lookUp(t model.Tool, conv []item.Message, question string) reply {
 
 // topic is what a question is about, in words.
 func topic(conv []item.Message, question string) []string {
-	about := content(question)
+	about := prose.Content(question)
 	for _, prev := range earlier(conv) {
 		if len(about) >= 2 && !pointing.MatchString(question) {
 			break
 		}
-		if more := content(prev); len(more) > 0 {
+		if more := prose.Content(prev); len(more) > 0 {
 			about = append(about, more...)
 			break
 		}
 	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(about, func(w string) bool {
-		known := seen[stem(w)]
-		seen[stem(w)] = true
+		known := seen[prose.Stem(w)]
+		seen[prose.Stem(w)] = true
 		return known
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/tributary-ai/tributary/internal/prose"
 )
 
 // countLimit keeps an answer to a length that somebody would read.
@@ -111,7 +113,7 @@ func calculate(text string) (string, bool) {
 		res.Mul(a, b)
 	case "÷":
 		if b.Sign() == 0 {
-			if chinese(text) {
+			if prose.Chinese(text) {
 				return "除数不能为零。", true
 			}
 			return "A number cannot be divided by zero.", true

@@ -3,8 +3,9 @@
 //
 // It is not a language model and never pretends to be one. It counts, calculates with two numbers, greets, and
 // says what it is when asked. Offered a tool named "search", it looks a question up and answers with sentences
-// that it quotes, word for word, from the passages that came back, each with its [^n] mark. With "write_file" it writes a file
-// that is asked for by name and content, and shows it with "present_files"; with "python" it has sums of more than two
+// that it quotes, word for word, from the passages that came back, each with its [^n] mark. In deep research (package
+// agent/research) it plays every role in this manner: its plans are headings and its reports quotations. With "write_file" it writes
+// a file that is asked for by name and content, and shows it with "present_files"; with "python" it has sums of more than two
 // numbers computed. What it cannot do it says.
 //
 // # Laws
@@ -14,7 +15,7 @@
 //     search result of this conversation, and nothing outside quotation marks claims a fact about the world.
 //   - Text arrives in the tokens of a real vocabulary (o200k), and usage counts them. A token that ends inside a
 //     rune is held back until the rune is whole, so that every piece is valid UTF-8.
-//   - What it does with a text does not grow with the text: of a long one it reads the two ends (4 KiB each), and counts the tokens of
-//     the first 64 KiB, by which it estimates the rest.
+//   - What it does with a text does not grow with the text: of a long one it reads the two ends (4 KiB each), unless it is
+//     a task with parts, and counts the tokens of the first 64 KiB, by which it estimates the rest.
 //   - It keeps nothing between calls: what it knows of earlier turns it reads from the request.
 package offline

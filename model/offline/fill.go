@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/tributary-ai/tributary/internal/prose"
 )
 
 // shape is the part of a JSON schema that is needed to write some value that satisfies it.
@@ -72,7 +74,7 @@ func (s *shape) value(name, question string) any {
 		return nil
 	}
 	if name == "locale" || name == "language" {
-		if chinese(question) {
+		if prose.Chinese(question) {
 			return "zh-CN"
 		}
 		return "en-US"

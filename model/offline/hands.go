@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 )
@@ -60,7 +61,7 @@ func byHand(req model.Request, question string) (reply, bool) {
 		return reply{}, false
 	}
 	if w.content == "" {
-		if chinese(question) {
+		if prose.Chinese(question) {
 			return reply{text: "文件里要写什么？请说：写一个文件 " + path.Base(w.path) + "，内容为……"}, true
 		}
 		return reply{text: "What is to be in it? Say: write a file " + path.Base(w.path) + " with the text …"}, true
@@ -76,7 +77,7 @@ func computed(req model.Request, question string) (reply, bool) {
 		return reply{}, false // 2026-11-16 is a date
 	}
 	if !offers(req, pythonTool) {
-		if chinese(question) {
+		if prose.Chinese(question) {
 			return reply{text: "我自己只会算两个数；更长的算式要有名为 python 的工具。"}, true
 		}
 		return reply{text: "By myself I calculate with two numbers only; for a longer sum I need a tool named python."}, true
@@ -103,7 +104,7 @@ func present(req model.Request, question string) (reply, bool) {
 	default:
 		return reply{}, false
 	}
-	if chinese(question) {
+	if prose.Chinese(question) {
 		return reply{text: "已写入文件：" + w.path}, true
 	}
 	return reply{text: "I wrote the file " + w.path + "."}, true

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -66,14 +67,14 @@ func toolName(conv []item.Message, result item.Message) string {
 }
 
 func failedTool(name, text, question string) string {
-	if chinese(question) {
+	if prose.Chinese(question) {
 		return fmt.Sprintf("工具 %s 失败了：%s", name, clip(text))
 	}
 	return fmt.Sprintf("The tool %s failed: %s", name, clip(text))
 }
 
 func toolSaid(name, text, question string) string {
-	if chinese(question) {
+	if prose.Chinese(question) {
 		return fmt.Sprintf("工具 %s 的回答：%s", name, clip(text))
 	}
 	return fmt.Sprintf("The tool %s answered: %s", name, clip(text))
@@ -102,7 +103,7 @@ func quotedBefore(conv []item.Message) string {
 // says what they are.
 func compose(found []passage, about []string, before, question string) string {
 	quotes := choose(found, about, before, question)
-	zh := chinese(question)
+	zh := prose.Chinese(question)
 	if near := nearest(found, about); len(quotes) == 0 && len(near) > 0 {
 		if zh {
 			return fmt.Sprintf("文档中与%s有关的段落是 %s，但其中没有我能单独引用的句子。", hanList(about), strings.Join(near, "、"))
@@ -150,11 +151,11 @@ func compose(found []passage, about []string, before, question string) string {
 func mentioned(about []string, quotes []quote, found []passage) (said, unsaid []string) {
 	have := map[string]bool{}
 	for _, q := range quotes {
-		maps.Copy(have, keys(found[q.passage].source+"\n"+found[q.passage].text))
+		maps.Copy(have, prose.Keys(found[q.passage].source+"\n"+found[q.passage].text))
 	}
 	for _, w := range about {
 		any := false
-		for k := range keys(w) {
+		for k := range prose.Keys(w) {
 			any = any || have[k]
 		}
 		if any {
@@ -168,11 +169,11 @@ func mentioned(about []string, quotes []quote, found []passage) (said, unsaid []
 
 // nearest names up to three passages that share something with the question.
 func nearest(found []passage, about []string) []string {
-	wanted := keys(strings.Join(about, " "))
+	wanted := prose.Keys(strings.Join(about, " "))
 	var out []string
 	for _, p := range found {
 		shared := false
-		for k := range keys(p.source + "\n" + p.text) {
+		for k := range prose.Keys(p.source + "\n" + p.text) {
 			shared = shared || wanted[k]
 		}
 		if shared && p.ref > 0 && len(out) < 3 {
@@ -211,19 +212,20 @@ type quote struct {
 // enough to be read, without quotation marks that would end it early or a citation mark that would be taken for ours.
 func quotable(s string) bool {
 	n := utf8.RuneCountInString(s)
-	if chinese(s) {
+	if prose.Chinese(s) {
 		n *= 2 // a Han character says as much as several letters
 	}
-	return n >= shortestQuote && n <= longestQuote && !strings.ContainsAny(s, "“”") && !strings.Contains(s, "[^") && prose(s)
+	return n >= shortestQuote && n <= longestQuote && !strings.ContainsAny(s, "“”") && !strings.Contains(s, "[^") && proseOnly(s)
 }
 
-// prose tells language from code, diagrams and rows of tables, which have lost their frame when a long block was
+// proseOnly tells language from code, diagrams and rows of tables, which have lost their frame when a long block was
 // cut: it is mostly letters, and is not set out with spaces.
-func prose(s string) bool {
+func proseOnly(s string) bool {
 	letters, all := 0, 0
+	han := prose.Chinese(s) // whose sentences are so short that a number is a good part of one
 	for _, r := range s {
 		all++
-		if unicode.IsLetter(r) || r == ' ' {
+		if unicode.IsLetter(r) || r == ' ' || han && unicode.IsDigit(r) {
 			letters++
 		}
 	}
@@ -233,17 +235,21 @@ func prose(s string) bool {
 // choose picks the sentences that together cover the most of what was asked, the rarest words counting most. Each
 // must share something with the question.
 func choose(found []passage, about []string, before, question string) []quote {
-	wanted := slices.Sorted(maps.Keys(keys(strings.Join(about, " ")))) // sorted: sums of floats depend on their order
+	return chooseMost(found, about, before, question, mostQuotes)
+}
+
+func chooseMost(found []passage, about []string, before, question string, most int) []quote {
+	wanted := slices.Sorted(maps.Keys(prose.Keys(strings.Join(about, " ")))) // sorted: sums of floats depend on their order
 	var all []quote
 	spread := map[string]int{} // in how many sentences a key occurs
 	seen := map[string]bool{}
 	for i, p := range found {
-		for _, s := range sentences(p.text) {
+		for _, s := range prose.Sentences(p.text) {
 			if !quotable(s) || seen[s] || strings.Contains(before, s) {
 				continue
 			}
 			seen[s] = true
-			ks := keys(s)
+			ks := prose.Keys(s)
 			for k := range ks {
 				spread[k]++
 			}
@@ -253,7 +259,7 @@ func choose(found []passage, about []string, before, question string) []quote {
 	var chosen []quote
 	covered := map[string]bool{}
 	taken := map[int]int{}
-	for len(chosen) < mostQuotes {
+	for len(chosen) < most {
 		best, bestScore := -1, 0.0
 		for i, q := range all {
 			if taken[q.passage] >= mostPerPassage {
@@ -295,7 +301,7 @@ func (q quote) score(wanted []string, covered map[string]bool, spread map[string
 	if score == 0 {
 		return 0
 	}
-	heading := keys(p.source)
+	heading := prose.Keys(p.source)
 	for _, k := range wanted {
 		if heading[k] {
 			score += 0.4

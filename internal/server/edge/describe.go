@@ -21,7 +21,7 @@ type Doc struct {
 	Query jsonvalue.Object
 	// Body is a value of the type that the body is decoded into.
 	Body any
-	// Status are the statuses of success; 200 if none is named.
+	// Status are the statuses of success; 200 if it is nil. A route that never succeeds has an empty list.
 	Status []int
 	// Answer is a value of what is answered as JSON; nil where nothing is.
 	Answer any

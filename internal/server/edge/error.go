@@ -50,6 +50,8 @@ func StatusOf(err error) (status int, field string) {
 		return http.StatusRequestEntityTooLarge, ""
 	case errors.As(err, &limit):
 		return http.StatusTooManyRequests, ""
+	case errors.Is(err, run.ErrForbidden):
+		return http.StatusForbidden, ""
 	case errors.Is(err, run.ErrNotFound), errors.Is(err, graph.ErrNoCheckpoint):
 		return http.StatusNotFound, ""
 	case errors.Is(err, run.ErrExists), errors.Is(err, run.ErrBusy):

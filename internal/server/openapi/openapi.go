@@ -73,6 +73,8 @@ var refusal = map[int]string{
 	http.StatusUnauthorized:          "it is not known who asks",
 	http.StatusForbidden:             "it may be used, and not changed",
 	http.StatusNotFound:              "there is no such thing, or it is somebody else's",
+	http.StatusMethodNotAllowed:      "it is spoken with another method",
+	http.StatusNotAcceptable:         "answers come as JSON or as a stream, and both must be taken",
 	http.StatusConflict:              "not now, or no more",
 	http.StatusGone:                  "a position that is not in the log",
 	http.StatusRequestEntityTooLarge: "a body that is too large",
@@ -145,7 +147,7 @@ func (d *document) parameters(method, path string, doc edge.Doc) jsonvalue.List 
 func (d *document) responses(r edge.Route, named, asked bool) jsonvalue.Object {
 	all := jsonvalue.Object{}
 	statuses := r.Status
-	if len(statuses) == 0 {
+	if statuses == nil {
 		statuses = []int{http.StatusOK}
 	}
 	for _, status := range statuses {

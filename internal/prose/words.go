@@ -1,4 +1,12 @@
-package offline
+// Package prose tells the words of a text that say what it is about, and cuts texts into sentences, without a language model:
+// English by crude stems, Chinese by pairs of characters. The offline model chooses quotations with it, and deep research
+// holds claims against what was read.
+//
+// # Laws
+//
+//   - The same text gives the same words and sentences on every machine.
+//   - A sentence is a substring of its text, so whoever quotes it quotes the text.
+package prose
 
 import (
 	"regexp"
@@ -6,8 +14,8 @@ import (
 	"unicode"
 )
 
-// chinese reports that a text is to be answered in Chinese: it has Han characters, and no kana.
-func chinese(text string) bool {
+// Chinese reports that a text is to be answered in Chinese: it has Han characters, and no kana.
+func Chinese(text string) bool {
 	han := false
 	for _, r := range text {
 		switch {
@@ -43,13 +51,13 @@ hello hi hey thanks thank ok okay yes yeah
 // they had one inside and are kept.
 var (
 	hanKept = `目的|了解|和平|和谐|共和|总和|与其|参与|涉及|普及|及时|自我|是非`
-	hanStop = regexp.MustCompile(hanKept + `|请问一下|请告诉我|告诉我|请问|请你|什么样|为什么|是什么|什么是|什么叫|什么|怎么样|怎样|怎么|如何|哪些|哪个|哪里|是否|能否|是不是|有没有|可以|介绍一下|介绍|解释一下|解释|说明|一下|一个|这个|那个|以及|还有|关于|多少|我们|你们|他们|它们|吗|呢|吧|啊|的|了|是|和|与|及|我|你|它`)
+	hanStop = regexp.MustCompile(hanKept + `|请问一下|请告诉我|告诉我|请问|请你|什么样|为什么|是什么|什么是|什么叫|什么|怎么样|怎样|怎么|如何|哪些|哪个|哪里|是否|能否|是不是|有没有|可以|介绍一下|介绍|解释一下|解释|说明|一下|一个|这个|那个|以及|还有|关于|有多少|多少|有多长|多长|有多大|多大|有多久|多久|有多高|多高|有多远|多远|有多|我们|你们|他们|它们|吗|呢|吧|啊|的|了|是|和|与|及|我|你|它`)
 	hanOnly = regexp.MustCompile(`^(?:` + hanKept + `)$`)
 )
 
-// words splits a text at everything that is neither a letter nor a digit. Han characters are kept apart from
+// Words splits a text at everything that is neither a letter nor a digit. Han characters are kept apart from
 // other letters.
-func words(text string) []string {
+func Words(text string) []string {
 	var out []string
 	var b strings.Builder
 	lastHan := false
@@ -79,18 +87,18 @@ func words(text string) []string {
 	return out
 }
 
-// content returns the words of a question that say what it is about, each once, in order.
-func content(question string) []string {
+// Content returns the words of a question that say what it is about, each once, in order.
+func Content(question string) []string {
 	var out []string
 	seen := map[string]bool{}
 	add := func(w string) {
-		if key := stem(w); w != "" && !seen[key] {
+		if key := Stem(w); w != "" && !seen[key] {
 			seen[key] = true
 			out = append(out, w)
 		}
 	}
-	for _, w := range words(question) {
-		if chinese(w) {
+	for _, w := range Words(question) {
+		if Chinese(w) {
 			rest := hanStop.ReplaceAllStringFunc(w, func(m string) string {
 				if hanOnly.MatchString(m) {
 					return m
@@ -111,9 +119,9 @@ func content(question string) []string {
 	return out
 }
 
-// stem makes the forms of an English word alike: resume, resumes, resumed, resuming. It is crude, and meant only
+// Stem makes the forms of an English word alike: resume, resumes, resumed, resuming. It is crude, and meant only
 // for telling whether two words are one.
-func stem(w string) string {
+func Stem(w string) string {
 	w = strings.ToLower(w)
 	if len(w) <= 3 || !isASCII(w) {
 		return w
@@ -148,13 +156,13 @@ func isASCII(s string) bool {
 	return true
 }
 
-// keys are what two texts share if they speak of the same thing: stems of words, and pairs of neighbouring Han
+// Keys are what two texts share if they speak of the same thing: stems of words, and pairs of neighbouring Han
 // characters.
-func keys(text string) map[string]bool {
+func Keys(text string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range words(text) {
-		if !chinese(w) {
-			out[stem(w)] = true
+	for _, w := range Words(text) {
+		if !Chinese(w) {
+			out[Stem(w)] = true
 			continue
 		}
 		r := []rune(w)

@@ -1,0 +1,14 @@
+package research
+
+import "strings"
+
+// Stream is what is shown of a report that arrives in pieces.
+func Stream(look func(int) (Source, bool), question string, pieces ...string) string {
+	r := newReader(question, look)
+	var out strings.Builder
+	for _, p := range pieces {
+		out.WriteString(r.feed(p))
+	}
+	out.WriteString(r.end())
+	return out.String()
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+import "io"
+
+func columns(io.Writer) int { return 80 }

@@ -1,0 +1,205 @@
+package offline
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tributary-ai/tributary/internal/prose"
+	"github.com/tributary-ai/tributary/item"
+)
+
+const (
+	inShort   = 3 // quotations that answer the question at the top
+	inSection = 4 // quotations in each section
+
+	mostSections = 8
+	sameSaying   = 0.7 // of its words in another sentence, from which on a sentence repeats it
+)
+
+var cited = regexp.MustCompile(`\[\^([0-9]+)\]`)
+
+// writeReport makes a report out of quotations: first those that fit the question best, then those that each step found, by
+// subject and each once, then what contradicts each other, and what was not found.
+func writeReport(task string) string {
+	question, _ := onePart(task, "question")
+	zh := prose.Chinese(question)
+	text, _ := onePart(task, "passages")
+	found, _ := passages(item.Text(text))
+	byNumber := map[int]passage{}
+	for _, p := range found {
+		byNumber[p.ref] = p
+	}
+	r := &extract{zh: zh, question: question}
+	title := question
+	if t, ok := onePart(task, "title"); ok && t != "" {
+		title = t
+	}
+	fmt.Fprintf(&r.b, "# %s\n\n", strings.Join(strings.Fields(title), " "))
+	r.b.WriteString(pick(zh,
+		"> 本报告没有使用语言模型：程序按词语检索文档，并逐字摘录。引号内的每句话都出自其后编号所指的段落。\n",
+		"> No language model was used for this report. A program searched the documents by words and copied sentences out of them: each one between quotation marks stands word for word in the passage whose number follows it.\n"))
+
+	about := prose.Content(question)
+	if best := r.quotes(found, about, inShort); len(best) > 0 {
+		r.section(pick(zh, "要点", "In short"), best, found)
+	}
+	var empty []string
+	var documents []document
+	for _, f := range parts(task, "finding") {
+		any := false
+		for _, m := range cited.FindAllStringSubmatch(f.text, -1) {
+			n, _ := strconv.Atoi(m[1])
+			if p, ok := byNumber[n]; ok {
+				documents, any = shelve(documents, p), true
+			}
+		}
+		if !any && f.title != question {
+			empty = append(empty, f.title)
+		}
+	}
+	for _, d := range documents {
+		if list := r.quotes(d.passages, about, inSection); len(list) > 0 && len(r.headings) <= mostSections {
+			r.section(d.heading(list), list, d.passages)
+		}
+	}
+	r.conflicts(parts(task, "conflict"))
+	r.missing(empty, parts(task, "failed"), found)
+	return r.b.String()
+}
+
+// extract is a report while it is written.
+type extract struct {
+	b        strings.Builder
+	zh       bool
+	question string
+	used     []map[string]bool // the words of what was quoted
+	headings []string
+}
+
+// document is what was read of one file or page.
+type document struct {
+	place    string
+	passages []passage
+}
+
+// shelve puts a passage to those of its document.
+func shelve(all []document, p passage) []document {
+	where := strings.Trim(place.FindString(p.source), " ()")
+	if i := strings.LastIndex(where, ", "); i >= 0 {
+		where = where[:i] // the line or the page
+	}
+	where, _, _ = strings.Cut(where, "#")
+	for i := range all {
+		if all[i].place == where {
+			if !slices.Contains(all[i].passages, p) {
+				all[i].passages = append(all[i].passages, p)
+			}
+			return all
+		}
+	}
+	return append(all, document{where, []passage{p}})
+}
+
+// heading is where the quotations of a document stand: under one of its headings, or under several.
+func (d document) heading(quotes []quote) string {
+	heading := headingOf(d.passages[quotes[0].passage].source)
+	for _, q := range quotes {
+		if headingOf(d.passages[q.passage].source) != heading {
+			heading, _, _ = strings.Cut(heading, " › ")
+			break
+		}
+	}
+	if heading == "" {
+		return d.place
+	}
+	return heading
+}
+
+// quotes chooses sentences that say what was not said yet.
+func (r *extract) quotes(from []passage, about []string, most int) []quote {
+	var out []quote
+	// Several times as many are chosen as are wanted, since many repeat each other.
+	for _, q := range chooseMost(from, about, "", r.question, 3*most) {
+		if strings.Contains(q.text, " | ") || strings.Contains(q.text, r.question) {
+			continue // a row says little without its table, and who asks the question does not answer it
+		}
+		ks := prose.Keys(strings.Join(prose.Content(q.text), " "))
+		if len(out) == most || slices.ContainsFunc(r.used, func(u map[string]bool) bool { return overlap(ks, u) > sameSaying }) {
+			continue
+		}
+		r.used = append(r.used, ks)
+		out = append(out, q)
+	}
+	return out
+}
+
+// section writes quotations under a heading, those of one passage together.
+func (r *extract) section(heading string, quotes []quote, from []passage) {
+	r.headings = append(r.headings, heading)
+	fmt.Fprintf(&r.b, "\n## %s\n\n", heading)
+	slices.SortStableFunc(quotes, func(a, b quote) int {
+		return firstOf(quotes, a.passage) - firstOf(quotes, b.passage)
+	})
+	for _, q := range quotes {
+		fmt.Fprintf(&r.b, "- “%s” [^%d]\n", q.text, from[q.passage].ref)
+	}
+}
+
+// firstOf is where a passage is first quoted.
+func firstOf(quotes []quote, passage int) int {
+	return slices.IndexFunc(quotes, func(q quote) bool { return q.passage == passage })
+}
+
+func (r *extract) conflicts(list []part) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(&r.b, "\n## %s\n", pick(r.zh, "来源之间的矛盾", "Where the sources disagree"))
+	for _, c := range list {
+		b := strings.ReplaceAll(c.text, "\n", pick(r.zh, " 而另一处：", " But elsewhere: "))
+		fmt.Fprintf(&r.b, "\n- %s\n", b)
+	}
+}
+
+// missing says what was looked for in vain.
+func (r *extract) missing(empty []string, failures []part, found []passage) {
+	var lines []string
+	for _, title := range empty {
+		lines = append(lines, title)
+	}
+	for _, f := range failures {
+		lines = append(lines, fmt.Sprintf("%s (%s)", f.title, f.text))
+	}
+	all := map[string]bool{}
+	for _, p := range found {
+		for k := range prose.Keys(p.source + "\n" + p.text) {
+			all[k] = true
+		}
+	}
+	var words []string
+	for _, w := range prose.Content(r.question) {
+		has := true
+		for k := range prose.Keys(w) {
+			has = has && all[k]
+		}
+		if !has {
+			words = append(words, w)
+		}
+	}
+	if len(lines) == 0 && len(words) == 0 && len(r.headings) > 0 {
+		return
+	}
+	fmt.Fprintf(&r.b, "\n## %s\n\n", pick(r.zh, "资料中未找到", "Not found in the sources"))
+	if len(r.headings) == 0 {
+		r.b.WriteString(pick(r.zh, "资料中没有能回答这个问题的句子。\n\n", "No sentence of the documents answers the question.\n\n"))
+	}
+	if len(words) > 0 {
+		fmt.Fprintf(&r.b, "- %s\n", pick(r.zh, "没有段落提到"+hanList(words)+"。", "No passage that was read mentions "+list(words)+"."))
+	}
+	for _, l := range lines {
+		fmt.Fprintf(&r.b, "- %s\n", strings.Join(strings.Fields(l), " "))
+	}
+}

@@ -1,0 +1,70 @@
+package tributary
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/tributary-ai/tributary/agent/research"
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/tool"
+)
+
+// ResearchGraph is the name under which the commands register deep research, and ResearchAlias the other one.
+const (
+	ResearchGraph = "research"
+	ResearchAlias = "deep_research"
+)
+
+// ResearchOptions are what deep research needs.
+type ResearchOptions struct {
+	// Models chooses the model of each run; nil: the offline one, which makes reports out of quotations.
+	Models model.Models
+	// Tools are those of all roles; see package agent/research. It needs one named "search" or "web_search" to find anything.
+	Tools []tool.Tool
+	// Retry and Answers are as in [Options].
+	Retry   Retry
+	Answers model.Limits
+	// Settings hold where a run does not say otherwise in its configurable values.
+	Settings research.Settings
+	Log      *slog.Logger
+}
+
+// Research makes deep research available as a graph: put it into [Options].Graphs. A run says what it wants in its
+// configurable values, by the names of [research.Settings].
+func Research(o ResearchOptions) (Builder, error) {
+	if o.Models == nil {
+		o.Models = offlineModel()
+	}
+	if err := o.Retry.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	tools, err := tool.NewSet(o.Tools...)
+	if err != nil {
+		return nil, err
+	}
+	breakers := o.Retry.breakers()
+	return func(ctx context.Context, c Config) (*graph.Graph, error) {
+		choice, err := o.Models.Choose(ctx, model.Wish{Owner: c.Owner, Configurable: c.Configurable, Inherited: c.Inherited})
+		if err != nil {
+			return nil, err
+		}
+		settings, err := research.ReadSettings(o.Settings, c.Configurable, c.Context)
+		if wrong := (*research.SettingError)(nil); errors.As(err, &wrong) {
+			return nil, &InvalidError{wrong.Field, wrong.Reason}
+		}
+		var warnings []event.Warned
+		for _, w := range choice.Warnings {
+			warnings = append(warnings, event.Warned(w))
+		}
+		return research.New(research.Options{
+			Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: o.Retry.policy(o.Answers), Breakers: breakers, Thinking: choice.Thinking, Extra: choice.Extra,
+			Tools: tools, Settings: settings, Warnings: warnings, Log: o.Log,
+		})
+	}, nil
+}
