@@ -24,15 +24,23 @@ type agentsCmd struct {
 }
 
 type agentsShowCmd struct {
-	Name     string            `arg:"" optional:"" default:"agent" help:"The agent: agent, the name of a custom one, or research."`
+	Name     string            `arg:"" optional:"" default:"agent" help:"The agent: agent, or the name of a custom one."`
+	Language string            `help:"Of an agent whose prompts are files: only in this language." enum:"en,zh," default:""`
 	Set      map[string]string `help:"A setting of the run, as in --set is_plan_mode=true. May be given several times." placeholder:"KEY=VALUE" mapsep:"none"`
-	Language string            `help:"Of research: only the prompts in this language." enum:"en,zh," default:""`
 }
+
+// promptsOf are the agents whose prompts are files.
+var promptsOf = map[string]func() []research.Prompt{tributary.ResearchGraph: research.Prompts, tributary.ResearchAlias: research.Prompts}
 
 // Run prints what would be assembled, without starting anything.
 func (c agentsShowCmd) Run(e *env) error {
-	if c.Name == tributary.ResearchGraph || c.Name == tributary.ResearchAlias {
-		return c.printPrompts(e.stdout)
+	if prompts, ok := promptsOf[c.Name]; ok {
+		for _, p := range prompts() {
+			if c.Language == "" || c.Language == p.Language {
+				fmt.Fprintln(e.stdout, p)
+			}
+		}
+		return nil
 	}
 	reg, err := e.config.models()
 	if err != nil {
@@ -70,19 +78,6 @@ func (c agentsShowCmd) Run(e *env) error {
 		return err
 	}
 	return printAgent(e.stdout, a)
-}
-
-// printPrompts prints what the roles of research are told.
-func (c agentsShowCmd) printPrompts(out io.Writer) error {
-	for _, p := range research.Prompts() {
-		if c.Language != "" && c.Language != p.Language {
-			continue
-		}
-		if _, err := fmt.Fprintln(out, p); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // run is a run with the settings of the command line. A value is JSON, or else a text.

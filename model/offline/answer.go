@@ -34,10 +34,10 @@ func decide(req model.Request) reply {
 		return reply{text: writeReport(task)}
 	}
 	if conv[last].Role == item.Tool && !forced(req) {
-		if r, ok := fewer(req, question); ok {
+		if r, ok := present(req, question); ok {
 			return r
 		}
-		if r, ok := present(req, question); ok {
+		if r, ok := fewer(req, question); ok {
 			return r
 		}
 		return fromTools(conv, question)
@@ -51,11 +51,11 @@ func decide(req model.Request) reply {
 	if r, ok := small(conv, question); ok {
 		return r
 	}
-	if handsOver(req) {
-		return handOver(question)
-	}
 	if r, ok := computed(req, question); ok {
 		return r
+	}
+	if handsOver(req) {
+		return handOver(question)
 	}
 	if t, ok := toolFor(req); ok && t.Name == searchTool && len(strings.TrimSpace(question)) > 0 {
 		return lookUp(t, conv, question)

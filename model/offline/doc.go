@@ -3,10 +3,10 @@
 //
 // It is not a language model and never pretends to be one. It counts, calculates with two numbers, greets, and
 // says what it is when asked. Offered a tool named "search", it looks a question up and answers with sentences
-// that it quotes, word for word, from the passages that came back, each with its [^n] mark. With "write_file" it writes a file
-// that is asked for by name and content, and shows it with "present_files"; with "python" it has sums of more than two
-// numbers computed. In deep research (package agent/research) it plays every role in this manner: its plans are headings
-// and its reports quotations. What it cannot do it says.
+// that it quotes, word for word, from the passages that came back, each with its [^n] mark. In deep research (package
+// agent/research) it plays every role in this manner: its plans are headings and its reports quotations. With "write_file" it writes
+// a file that is asked for by name and content, and shows it with "present_files"; with "python" it has sums of more than two
+// numbers computed. What it cannot do it says.
 //
 // # Laws
 //
