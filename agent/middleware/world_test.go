@@ -183,16 +183,6 @@ func (w *world) dump() string {
 	return string(out)
 }
 
-func eventsOf[E event.Event](w *world) []E {
-	var out []E
-	for _, env := range w.mem.Events() {
-		if e, ok := env.Event.(E); ok {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // recall is what the journal knows of earlier attempts.
 type recall struct {
 	*transcript.Fold
@@ -275,11 +265,6 @@ func (r recall) Turn(execution string) (msg item.Message, ended bool, voided str
 		}
 	}
 	return msg, false, voided
-}
-
-// ask is the input of a conversation.
-func ask(text string) any {
-	return map[string]any{"messages": []item.Message{item.UserText("u1", text)}}
 }
 
 func conversation(t testing.TB, res graph.Result) []item.Message {

@@ -278,7 +278,7 @@ func (p *pythonThread) tool(ns string, d map[string]any) error {
 		return errors.New("an event of a tool names no call")
 	}
 	key := ns + " " + call
-	name, active := p.tools[key]
+	_, active := p.tools[key]
 	if d["event"] != "tool-started" && !active {
 		return fmt.Errorf("%v of call %s, which has not started, is dropped", d["event"], call)
 	}
@@ -287,7 +287,8 @@ func (p *pythonThread) tool(ns string, d map[string]any) error {
 		if active {
 			return fmt.Errorf("call %s starts twice; the first handle never ends", call)
 		}
-		if name, _ = d["tool_name"].(string); name == "" {
+		name, _ := d["tool_name"].(string)
+		if name == "" {
 			return errors.New("a call has no tool_name")
 		}
 		p.tools[key] = name

@@ -166,10 +166,7 @@ func (r *extract) conflicts(list []part) {
 
 // missing says what was looked for in vain.
 func (r *extract) missing(empty []string, failures []part, found []passage) {
-	var lines []string
-	for _, title := range empty {
-		lines = append(lines, title)
-	}
+	lines := slices.Clone(empty)
 	for _, f := range failures {
 		lines = append(lines, fmt.Sprintf("%s (%s)", f.title, f.text))
 	}
