@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -83,13 +84,18 @@ func TestNumbersOfEarlierRunsAreNotGivenAgain(t *testing.T) {
 }
 
 // After a crash in the middle of a step, an execution that does not see the conversation still counts on where the first
-// process had come to.
+// process had come to. A number that was given to what the crash took is not given again, so the model cites those that it
+// is shown.
 func TestNumbersSurviveACrash(t *testing.T) {
 	plan := func(req model.Request) scripted.Script {
-		results := 0
+		results, shown := 0, ""
 		for _, m := range req.Messages {
-			if m.Role == item.Tool {
-				results++
+			if m.Role != item.Tool {
+				continue
+			}
+			results++
+			for _, n := range refs(m.Content) {
+				shown += fmt.Sprintf("[^%d]", n)
 			}
 		}
 		switch results {
@@ -99,7 +105,7 @@ func TestNumbersSurviveACrash(t *testing.T) {
 			return scripted.Parallel(
 				item.ToolCall{CallID: "c2", Name: "search", Arguments: `{"s":"elk"}`}, item.ToolCall{CallID: "c3", Name: "search", Arguments: `{"s":"fox"}`})
 		}
-		return scripted.Say("[^1][^2][^3]")
+		return scripted.Say(shown)
 	}
 	for n := range 100 {
 		w := newWorld()
