@@ -115,6 +115,11 @@ func (t *team) form(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 	if err := t.announce(ctx, s, &st); err != nil {
 		return graph.Command{}, err
 	}
+	for _, w := range t.warnings {
+		if err := s.Emit(ctx, w); err != nil {
+			return graph.Command{}, err
+		}
+	}
 	if err := t.plan(ctx, s, &st, question); err != nil {
 		return graph.Command{}, err
 	}

@@ -57,7 +57,7 @@ func (p Phase) settled() bool { return p.Status == Done || p.Status == Failed ||
 // checkPlan says what is wrong with a plan.
 func (o *Options) checkPlan(experts []Expert, plan []Phase) error {
 	if len(plan) == 0 || len(plan) > o.MaxPhases {
-		return fmt.Errorf("team: a plan of %d phases; have 1 to %d", len(plan), o.MaxPhases)
+		return invalid("plan", "it has %d phases; have 1 to %d", len(plan), o.MaxPhases)
 	}
 	known := map[string]bool{}
 	for _, e := range o.all(experts) {
@@ -66,12 +66,12 @@ func (o *Options) checkPlan(experts []Expert, plan []Phase) error {
 	ids := map[string]bool{}
 	for _, p := range plan {
 		if p.ID == "" || slug(p.ID) != p.ID || ids[p.ID] {
-			return fmt.Errorf("team: phase %q needs an id of its own, of small letters, digits and -", p.ID)
+			return invalid("plan", "phase %q needs an id of its own, of small letters, digits and -", p.ID)
 		}
 		ids[p.ID] = true
 		for _, e := range p.Experts {
 			if !known[e] {
-				return fmt.Errorf("team: phase %q names the expert %q, who is not of the team", p.ID, e)
+				return invalid("plan", "phase %q names the expert %q, who is not of the team", p.ID, e)
 			}
 		}
 	}
@@ -86,11 +86,11 @@ func (o *Options) checkPlan(experts []Expert, plan []Phase) error {
 	for _, p := range plan {
 		for _, id := range p.DependsOn {
 			if !ids[id] {
-				return fmt.Errorf("team: phase %q depends on %q, which is not in the plan", p.ID, id)
+				return invalid("plan", "phase %q depends on %q, which is not in the plan", p.ID, id)
 			}
 		}
 		if !done[p.ID] {
-			return fmt.Errorf("team: phase %q waits for itself; take a dependency out", p.ID)
+			return invalid("plan", "phase %q waits for itself; take a dependency out", p.ID)
 		}
 	}
 	return nil

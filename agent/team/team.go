@@ -2,7 +2,6 @@ package team
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
@@ -93,7 +93,7 @@ type Options struct {
 // Standing are the experts of a team that was given none: three ways of looking at any question.
 func Standing() []Expert {
 	return []Expert{
-		{Name: "Guide", Role: "what it is and how it works", Instructions: "Explain the matter itself: what it is, what it is made of, how the parts work together."},
+		{Name: "Guide", Role: "purpose, parts and way of working", Instructions: "Explain the matter itself: what it is, what it is made of, how the parts work together."},
 		{Name: "Skeptic", Role: "limits, risks and failures", Instructions: "Look for what goes wrong: limits, risks, failures, what is promised and not kept. Be fair."},
 		{Name: "Practitioner", Role: "configuration, commands and examples", Instructions: "Look at it as somebody who has to do it tomorrow: steps, settings, commands, examples, costs."},
 	}
@@ -112,6 +112,7 @@ type team struct {
 	Options
 	messages graph.Sequence[item.Message]
 	state    graph.Field[State]
+	warnings []event.Warned // told once, and not by each expert
 }
 
 // State is what a team remembers, in the field "team" of its graph.
@@ -139,7 +140,8 @@ func New(o Options) (*graph.Graph, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	t := &team{Options: o, messages: graph.Messages("messages"), state: graph.LastValue[State]("team")}
+	t := &team{Options: o, messages: graph.Messages("messages"), state: graph.LastValue[State]("team"), warnings: o.Agent.Warnings}
+	t.Agent.Warnings = nil
 	g := graph.New("team", t.messages, t.state).
 		Node(NodeForm, t.guarded(t.form)).
 		Node(NodeReview, t.guarded(t.review)).
@@ -157,7 +159,7 @@ func New(o Options) (*graph.Graph, error) {
 // complete fills in what is usual and refuses what cannot work.
 func (o *Options) complete() error {
 	if o.Agent.Model == nil {
-		return errors.New("team: it needs a model for its lead")
+		return invalid("model", "it needs one for its lead")
 	}
 	if o.Agent.Name == "" {
 		o.Agent.Name = "lead"
@@ -166,7 +168,7 @@ func (o *Options) complete() error {
 		o.Mode = Divide
 	}
 	if !slices.Contains(Modes(), o.Mode) {
-		return fmt.Errorf("team: mode %q is none of %q", o.Mode, Modes())
+		return invalid("mode", "%q is none of %q", o.Mode, Modes())
 	}
 	for _, f := range []struct {
 		value *int
@@ -180,7 +182,7 @@ func (o *Options) complete() error {
 		o.Experts = Standing()
 	}
 	if o.Mode != Divide && o.Rounds >= o.MaxPhases {
-		return fmt.Errorf("team: %d rounds are more than the %d phases that a plan may have", o.Rounds, o.MaxPhases)
+		return invalid("rounds", "%d are more than the %d phases that a plan may have", o.Rounds, o.MaxPhases)
 	}
 	o.Agent.Limits.Count = max(o.Agent.Limits.Count, o.MaxExperts*o.MaxPhases)
 	if o.Budget.Turns > 0 {
@@ -198,10 +200,22 @@ func (o *Options) complete() error {
 	return nil
 }
 
+// InvalidError says what is wrong with the options of a team.
+type InvalidError struct {
+	Field  string // model, mode, rounds, experts or plan
+	Reason string
+}
+
+func (e *InvalidError) Error() string { return "team: " + e.Field + ": " + e.Reason }
+
+func invalid(field, format string, args ...any) error {
+	return &InvalidError{field, fmt.Sprintf(format, args...)}
+}
+
 // checkExperts says what is wrong with a list of experts.
 func (o *Options) checkExperts(experts []Expert) error {
 	if len(experts) == 0 || len(experts) > o.MaxExperts {
-		return fmt.Errorf("team: %d experts; have 1 to %d", len(experts), o.MaxExperts)
+		return invalid("experts", "there are %d; have 1 to %d", len(experts), o.MaxExperts)
 	}
 	ids := map[string]bool{slug(o.Agent.Name): true}
 	if o.Judge != nil {
@@ -211,17 +225,17 @@ func (o *Options) checkExperts(experts []Expert) error {
 		id := e.ID()
 		switch {
 		case id == "":
-			return fmt.Errorf("team: expert %q needs a name of letters and digits", e.Name)
+			return invalid("experts", "%q needs a name of letters and digits", e.Name)
 		case ids[id]:
-			return fmt.Errorf("team: two members are called %q; give each a name of its own", id)
+			return invalid("experts", "two members are called %q; give each a name of its own", id)
 		}
 		ids[id] = true
 		for _, name := range e.Tools {
 			if o.Agent.Tools == nil {
-				return fmt.Errorf("team: expert %q wants the tool %q, and there are none", e.Name, name)
+				return invalid("experts", "%q wants the tool %q, and there are none", e.Name, name)
 			}
 			if _, ok := o.Agent.Tools.Lookup(name); !ok {
-				return fmt.Errorf("team: expert %q wants the tool %q, which there is not", e.Name, name)
+				return invalid("experts", "%q wants the tool %q, which there is not", e.Name, name)
 			}
 		}
 	}

@@ -535,8 +535,8 @@ func TestAnExpertMayHaveToolsAndAModelOfItsOwn(t *testing.T) {
 func TestWhatCannotWorkIsRefusedWhenTheTeamIsMade(t *testing.T) {
 	m := scripted.Always(scripted.Words("x"))
 	for want, o := range map[string]team.Options{
-		"needs a model":      {},
-		"none of":            {Agent: agent.Options{Model: m}, Mode: "war"},
+		"needs one":          {},
+		"is none of":         {Agent: agent.Options{Model: m}, Mode: "war"},
 		"two members":        {Agent: agent.Options{Model: m}, Experts: experts("Ada", "ada")},
 		"of letters":         {Agent: agent.Options{Model: m}, Experts: experts("!")},
 		"who is not":         {Agent: agent.Options{Model: m}, Plan: []team.Phase{{ID: "a", Experts: []string{"nobody"}}}},
