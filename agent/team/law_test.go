@@ -120,6 +120,25 @@ func script(r *rand.Rand, name string) scripted.Script {
 	return say
 }
 
+// framesWithLateChunks has pieces of turns that are void come when nobody wants them any more.
+func framesWithLateChunks(t fatal, r *rand.Rand, events []event.Envelope) []teamwire.Frame {
+	items := map[string][]event.Envelope{} // of each turn
+	var late, out []event.Envelope
+	for _, env := range events {
+		switch e := env.Event.(type) {
+		case event.ItemStarted:
+			items[e.Turn] = append(items[e.Turn], event.Envelope{Run: env.Run, Task: env.Task, Event: event.TextDelta{Item: e.Item, Text: "LATE"}})
+		case event.TurnVoided:
+			late = append(late, items[e.Turn]...)
+		}
+		out = append(out, env)
+		for len(late) > 0 && r.IntN(3) == 0 {
+			out = append(out, late[r.IntN(len(late))])
+		}
+	}
+	return project(t, out)
+}
+
 // The seven laws hold for any team, whatever its models do, however often its process dies, and whenever somebody cancels.
 func TestInvariantsHoldForRandomTeamsThatFailCrashAndAreCancelled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,6 +165,7 @@ func TestInvariantsHoldForRandomTeamsThatFailCrashAndAreCancelled(t *testing.T) 
 			}
 			o.Plan = append(o.Plan, p)
 		}
+		w := newWorld()
 		seed := rapid.Uint64().Draw(t, "seed")
 		var mu sync.Mutex
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -162,13 +182,15 @@ func TestInvariantsHoldForRandomTeamsThatFailCrashAndAreCancelled(t *testing.T) 
 				cancel(&event.Error{Code: "cancelled", Message: "enough"})
 			}
 			until--
+			if r.IntN(20) == 0 { // somebody cancels an expert, who may be the one that asks, or not there
+				w.control.CancelTask(fmt.Sprintf("p%d.e%d", r.IntN(5), r.IntN(12)))
+			}
 			return script(r, who(req))
 		})
 		g, err := team.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWorld()
 		for range rapid.IntRange(0, 3).Draw(t, "crashes") {
 			w.restart(rapid.IntRange(0, 400).Draw(t, "after"))
 			if _, err := w.attempt(ctx, g, ask("go")); !errors.Is(err, errDead) {
@@ -187,6 +209,13 @@ func TestInvariantsHoldForRandomTeamsThatFailCrashAndAreCancelled(t *testing.T) 
 		frames := framesOf(t, w)
 		if err := invariants(frames); err != nil {
 			t.Fatalf("%v\n%s", err, w.dump())
+		}
+		later := framesWithLateChunks(t, r, w.mem.Events())
+		if err := invariants(later); err != nil {
+			t.Fatalf("with late chunks: %v\n%s", err, w.dump())
+		}
+		if len(later) != len(frames) {
+			t.Fatalf("%d frames with late chunks, and %d without", len(later), len(frames))
 		}
 	})
 }

@@ -63,9 +63,14 @@ func play(t testing.TB, o team.Options) (*world, []teamwire.Frame, graph.Result,
 
 func framesOf(t fatal, w *world) []teamwire.Frame {
 	t.Helper()
+	return project(t, w.mem.Events())
+}
+
+func project(t fatal, events []event.Envelope) []teamwire.Frame {
+	t.Helper()
 	p := teamwire.New()
 	var raw []wire.Frame
-	for _, env := range w.mem.Events() {
+	for _, env := range events {
 		var err error
 		if raw, err = p.Project(raw, &env); err != nil {
 			t.Fatal(err)
@@ -378,17 +383,7 @@ func TestAPersonIsAskedAboutThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", answer, err)
 		}
-		p, all := teamwire.New(), w.mem.Events()
-		var raw []wire.Frame
-		for _, env := range append(slices.Clone(all[before:]), event.Envelope{Run: "run-2", Event: event.RunEnded{Status: event.Success}}) {
-			raw, _ = p.Project(raw, &env)
-		}
-		var frames []teamwire.Frame
-		for _, r := range raw {
-			var f teamwire.Frame
-			_ = json.Unmarshal(r.Data, &f)
-			frames = append(frames, f)
-		}
+		frames := project(t, append(slices.Clone(w.mem.Events()[before:]), event.Envelope{Run: "run-2", Event: event.RunEnded{Status: event.Success}}))
 		if err := invariants(frames); err != nil {
 			t.Errorf("%s: %v", answer, err)
 		}

@@ -30,6 +30,8 @@ type world struct {
 	dead bool
 	// full counts the records that were made.
 	full int
+	// control reaches the sub-agents of the run.
+	control graph.Control
 }
 
 var errDead = errors.New("the process died")
@@ -116,7 +118,7 @@ func (w *world) attempt(ctx context.Context, g *graph.Graph, input any) (graph.R
 		put(w, "", event.AttemptStarted{Attempt: f.Attempt() + 1, Cause: "crash"})
 	}
 	res, err := g.Run(ctx, graph.Execution{
-		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true,
+		Thread: w.thread, Run: "run", Input: raw, Checkpoints: w.mem, Recorder: w, Recall: recall{f, before}, Requests: true, Control: &w.control,
 		Continue: slices.ContainsFunc(before, func(e event.Envelope) bool { _, ok := e.Event.(event.CheckpointSaved); return ok && e.NS == "" }),
 	})
 	if w.isDead() {
