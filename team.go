@@ -62,6 +62,14 @@ func (r *Runtime) buildTeam(ctx context.Context, c Config) (*graph.Graph, error)
 	if err != nil {
 		return nil, err
 	}
+	middleware := r.fileState()
+	if r.opt.Middleware != nil {
+		more, err := r.opt.Middleware(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		middleware = append(middleware, more...)
+	}
 	var said struct {
 		Team json.RawMessage `json:"team"`
 	}
@@ -92,7 +100,7 @@ func (r *Runtime) buildTeam(ctx context.Context, c Config) (*graph.Graph, error)
 	g, err := team.New(team.Options{
 		Agent: agent.Options{
 			Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker, MaxSteps: steps, Log: r.log,
-			Tools: r.tools, Middleware: r.fileState(), System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
+			Tools: r.tools, Middleware: middleware, System: r.opt.System, Thinking: choice.Thinking, Extra: choice.Extra, Warnings: warnings,
 		},
 		Models: func(ctx context.Context, name string) (model.Model, error) { return r.modelNamed(ctx, c.Owner, name) },
 		Mode:   want.Mode, Rounds: want.Rounds, Experts: want.Experts, Invent: want.Invent, Plan: want.Plan, LeadPlans: want.LeadPlans,
