@@ -76,6 +76,9 @@ type Options struct {
 	// OmitRequests says that what models are shown is not kept. It is kept otherwise, to the byte, with its thread.
 	OmitRequests bool
 
+	// Team adds the graph "team", a team of experts with the models and the tools of the built-in agent; see package agent/team. A run
+	// says in configurable.team how it works: mode, rounds, experts, plan, review and so on.
+	Team bool
 	// Graphs are further graphs by name; one named "agent" replaces the built-in.
 	Graphs map[string]Builder
 
@@ -167,6 +170,9 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.graphs[DefaultGraph] = r.buildAgent
 	if r.opt.Agent != nil {
 		r.graphs[LeadGraph] = r.buildAgent
+	}
+	if r.opt.Team {
+		r.graphs[TeamGraph] = r.buildTeam
 	}
 	maps.Copy(r.graphs, r.opt.Graphs)
 

@@ -31,6 +31,10 @@ func Reference(s *graph.Scope, n int) (blocks []item.Block, ok bool) {
 	return g.Blocks, ok
 }
 
+// Quote is an agent's answer as another one is shown it: what it cites, and then the answer itself. It is what a caller reads of
+// its sub-agent.
+func Quote(s *graph.Scope, answer []item.Block) item.ToolResult { return quote(&trees.Get(s).pool, answer) }
+
 // trees are what the agents of a run have in common.
 var trees = graph.NewLocal(func(s *graph.Scope) *tree {
 	t := &tree{}

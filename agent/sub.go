@@ -231,8 +231,11 @@ func (w work) result(pool *cite.Pool, res graph.Result) (item.ToolResult, error)
 	if len(msgs) == 0 || msgs[len(msgs)-1].Role != item.Assistant || len(msgs[len(msgs)-1].Content) == 0 {
 		return item.ToolResult{}, fmt.Errorf("agent %q ended without an answer", w.member.Name)
 	}
-	answer := msgs[len(msgs)-1].Content
-	return item.ToolResult{Content: pool.Quote(answer), Blocks: append(cited(pool, answer), answer...)}, nil
+	return quote(pool, msgs[len(msgs)-1].Content), nil
+}
+
+func quote(pool *cite.Pool, answer []item.Block) item.ToolResult {
+	return item.ToolResult{Content: pool.Quote(answer), Blocks: append(cited(pool, answer), answer...)}
 }
 
 // cited returns what people see of the items that an answer cites. Beside their text for the model, which

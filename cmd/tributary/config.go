@@ -240,7 +240,7 @@ func dataHome() (string, error) {
 // options are the runtime's, as the configuration has them.
 func (c Config) options() tributary.Options {
 	return tributary.Options{
-		Dir: c.Data, Disk: c.Durability == "disk", System: c.System, Files: c.Files, ThreadBytes: c.ThreadBytes, ThreadFiles: c.ThreadFiles, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
+		Dir: c.Data, Team: true, Disk: c.Durability == "disk", System: c.System, Files: c.Files, ThreadBytes: c.ThreadBytes, ThreadFiles: c.ThreadFiles, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
 		RecursionLimit: c.RecursionLimit, OmitRequests: c.OmitRequests, Timeout: orNever(c.RunTimeout), Retry: c.net(), Answers: c.Answers,
 	}
 }

@@ -37,7 +37,7 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 	s.want(204, "PUT", "/store/items", `{"namespace":["mine"],"key":"k","value":{"note":"`+secret+`"}}`, as("alice")...)
 	checkpoint := post("/threads/"+thread+"/state", `{"values":{"decision":"`+secret+`"},"as_node":"propose"}`)["checkpoint"].(map[string]any)["checkpoint_id"].(string)
 
-	ids := strings.NewReplacer("{thread_id}", thread, "{run_id}", rn, "{assistant_id}", assistant, "{cron_id}", cron, "{checkpoint_id}", checkpoint, "{namespace}", "research")
+	ids := strings.NewReplacer("{thread_id}", thread, "{run_id}", rn, "{assistant_id}", assistant, "{cron_id}", cron, "{checkpoint_id}", checkpoint, "{namespace}", "research", "{run}", rn)
 	bodies := map[string]string{
 		"POST /threads/{thread_id}/state/checkpoint": `{"checkpoint":{"checkpoint_id":"` + checkpoint + `"}}`,
 		"POST /threads/{thread_id}/state":            `{"values":{"decision":"stolen"}}`,
@@ -60,7 +60,7 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 	// Routes that name nothing of anybody's: what they answer must not have anything of Alice's in it.
 	lists := map[string]int{
 		"POST /assistants": 422, "POST /assistants/search": 200, "POST /assistants/count": 200, "POST /threads": 200, "POST /threads/search": 200,
-		"POST /threads/count": 200, "POST /threads/prune": 200, "POST /runs": 422, "POST /runs/stream": 422, "POST /runs/wait": 422, "POST /runs/batch": 422,
+		"POST /threads/count": 200, "POST /threads/prune": 200, "POST /runs": 422, "POST /runs/stream": 422, "POST /runs/wait": 422, "POST /runs/batch": 422, "POST /teams": 422,
 		"POST /runs/crons": 422, "POST /runs/crons/search": 200, "POST /runs/crons/count": 200, "PUT /store/items": 204, "GET /store/items": 400,
 		"POST /mcp": 422, "GET /mcp": 405, "DELETE /mcp": 405, "DELETE /store/items": 204, "POST /store/items/search": 200, "POST /store/namespaces": 200,
 		// Its answers are those of a thread that does not exist; so is the status.

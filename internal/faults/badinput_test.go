@@ -118,6 +118,7 @@ func (w *world) furnish(ctx context.Context) map[string]string {
 	names["thread_id"] = make("/threads", `{"metadata":{"a":1}}`, "thread_id")
 	names["cron_id"] = make("/runs/crons", cron, "cron_id")
 	names["id"] = make("/tasks", `{"input":"hello"}`, "task_id")
+	names["run"] = names["id"] // a run may be read as that of a team, whatever its graph is
 	names["run_id"] = make("/threads/"+names["thread_id"]+"/runs", run, "run_id")
 	if code, data, _, err := w.host.call(ctx, "GET", "/threads/"+names["thread_id"]+"/runs/"+names["run_id"]+"/join", ""); err != nil || code != http.StatusOK {
 		w.t.Fatalf("join: %d %v %s", code, err, data)

@@ -122,6 +122,7 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	ids = strings.NewReplacer("{id}", manager, "{turn}", "last")
 	call("GET /tasks/{id}/requests/{turn}", "", "")
 	ids = first
+	call("POST /teams", "", `{"question":"hi","assistant":"agent"}`)
 	slow := w.must(200, "POST", "/runs", `{"assistant_id":"agent","input":{"messages":"hi"},"after_seconds":3600}`).object(t)["run_id"].(string)
 	ids = strings.NewReplacer("{id}", slow)
 	call("POST /tasks/{id}/cancel", "", `{}`)

@@ -28,6 +28,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/page"
 	"github.com/tributary-ai/tributary/internal/server/stream"
 	"github.com/tributary-ai/tributary/internal/server/tasks"
+	"github.com/tributary-ai/tributary/internal/server/teams"
 	"github.com/tributary-ai/tributary/internal/workspace"
 )
 
@@ -196,6 +197,9 @@ func (s *Server) mount() error {
 		mcp.New(mcp.Options{
 			Store: store, Engine: engine, Journal: s.opt.Journal, Folder: s.opt.Folder, Closing: s.closing, Version: s.opt.Version, Log: s.opt.Log,
 		}).Mount(s.routes)
+	}
+	if !s.opt.NoTasks {
+		teams.New(teams.Options{Store: store, Engine: engine, Feeds: feeds, Terms: s.terms}).Mount(s.routes)
 	}
 	if s.opt.Documents != nil {
 		documents.Mount(s.routes, s.opt.Documents)

@@ -36,13 +36,17 @@ func fromTools(conv []item.Message, question string) reply {
 	for _, m := range conv[first:] {
 		name := toolName(conv, m)
 		ps, loose := passages(m.Content)
-		found = append(found, ps...)
+		for _, p := range ps {
+			if p.ref == 0 || !slices.ContainsFunc(found, func(f passage) bool { return f.ref == p.ref }) { // several may have found the same
+				found = append(found, p)
+			}
+		}
 		switch {
 		case m.Failed:
 			reports = append(reports, failedTool(name, loose, question))
 		case name == searchTool || name == "" && len(ps) > 0:
 			searched = true
-		case len(ps) == 0 || loose != "":
+		case len(ps) == 0 || loose != "" && !cites(loose, ps):
 			reports = append(reports, toolSaid(name, loose, question))
 		default:
 			searched = true
@@ -57,6 +61,11 @@ func fromTools(conv []item.Message, question string) reply {
 		parts = append(parts, compose(found, about, quotedBefore(conv), question, most))
 	}
 	return reply{text: strings.Join(append(parts, reports...), "\n\n")}
+}
+
+// cites reports that a text is an answer out of passages, as another agent gives it: what it says can be quoted from them.
+func cites(text string, ps []passage) bool {
+	return slices.ContainsFunc(ps, func(p passage) bool { return p.ref > 0 && strings.Contains(text, fmt.Sprintf("[^%d]", p.ref)) })
 }
 
 // toolName finds out which tool a message is the result of.
