@@ -169,5 +169,11 @@ var badRoutes = map[string]badRoute{
 	"GET /tasks/{id}/model-view":      {},
 	"GET /tasks/{id}/references":      {},
 	"GET /tasks/{id}/requests/{turn}": {},
-	"POST /tasks/{id}/input":          {good: `{"interrupt_id":"x","value":1}`, fields: map[string]kind{"interrupt_id": aString, "answers": anObj, "metadata": anObj, "stream": aBool}},
+	"POST /api/chat/stream": {good: `{"messages":[{"role":"user","content":"{\"key\":\"bad\",\"words\":1}"}]}`, fields: map[string]kind{
+		"thread_id": anID, "resources": list, "locale": aString, "max_plan_iterations": anInt, "max_step_num": anInt, "max_search_results": anInt, "auto_accepted_plan": aBool,
+		"interrupt_feedback": aString, "mcp_settings": anObj, "enable_background_investigation": aBool, "enable_web_search": aBool, "report_style": aWord,
+		"enable_deep_thinking": aBool, "enable_clarification": aBool, "max_clarification_rounds": anInt, "interrupt_before_tools": strs, "messages": list,
+	}},
+	"GET /api/chat/stream":   {query: []string{" thread_id", "?thread_id=%20 thread_id", "?thread_id=no-such thread_id", "?thread_id=a&after=x after", "?thread_id=a&after=x:1 after"}},
+	"POST /tasks/{id}/input": {good: `{"interrupt_id":"x","value":1}`, fields: map[string]kind{"interrupt_id": aString, "answers": anObj, "metadata": anObj, "stream": aBool}},
 }

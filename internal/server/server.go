@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/admission"
+	"github.com/tributary-ai/tributary/internal/server/chat"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
@@ -64,8 +65,8 @@ type Options struct {
 	Origins []string
 	// Prefix is the path below which the server is mounted, as in "/agents", for links that it gives. Requests come without it.
 	Prefix string
-	// NoTasks, NoLangGraph, NoMCP and NoDocs leave dialects and the description of all routes out.
-	NoTasks, NoLangGraph, NoMCP, NoDocs bool
+	// NoTasks, NoLangGraph, NoMCP, NoChat and NoDocs leave dialects and the description of all routes out.
+	NoTasks, NoLangGraph, NoMCP, NoChat, NoDocs bool
 	// Scheduler fires crons; without one they cannot be made.
 	Scheduler *run.Scheduler
 	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The
@@ -196,6 +197,9 @@ func (s *Server) mount() error {
 		mcp.New(mcp.Options{
 			Store: store, Engine: engine, Journal: s.opt.Journal, Folder: s.opt.Folder, Closing: s.closing, Version: s.opt.Version, Log: s.opt.Log,
 		}).Mount(s.routes)
+	}
+	if !s.opt.NoChat {
+		chat.New(chat.Options{Store: store, Engine: engine, Graphs: s.opt.Graphs.Names, Feeds: feeds, Terms: s.terms}).Mount(s.routes)
 	}
 	if s.opt.Documents != nil {
 		documents.Mount(s.routes, s.opt.Documents)
