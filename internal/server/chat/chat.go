@@ -71,7 +71,7 @@ func (s *Service) Mount(t *edge.Routes) {
 	t.Section("chat", "DeerFlow 1's API: research as a conversation")
 	t.Handle("POST "+path, s.post, edge.Doc{
 		Summary: "Say something, or answer what was asked, and follow what comes of it; with the header Last-Event-ID follow again", Body: request{}, Stream: true,
-		Fails: []int{403, 404, 409, 410, 501},
+		Fails: []int{403, 404, 409, 410},
 	})
 	t.Handle("GET "+path, s.get, edge.Doc{
 		Summary: "Follow the newest run of a thread, from its beginning or after a frame",
@@ -265,7 +265,7 @@ func (s *Service) graph() (string, error) {
 			return name, nil
 		}
 	}
-	return "", edge.Refuse(http.StatusNotImplemented, "there is no graph of the name research here; put one into Options.Graphs (see tributary.Research)")
+	return "", edge.Refuse(http.StatusNotFound, "there is no graph of the name research here; put one into Options.Graphs (see tributary.Research)")
 }
 
 // inOurWords gives what is refused the name that it has in this API.

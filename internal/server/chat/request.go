@@ -116,8 +116,8 @@ func (q *request) thread() (string, error) {
 // validate checks what the graph does not.
 func (q *request) validate() error {
 	if len(q.BeforeTools) > 0 {
-		return edge.RefuseField(http.StatusNotImplemented, "interrupt_before_tools",
-			"interrupt_before_tools: the calls of a research cannot be approved one by one; leave it empty, or leave those tools out of the configuration")
+		return run.Invalidf("interrupt_before_tools",
+			"the calls of a research cannot be approved one by one; leave it empty, or leave those tools out of the configuration")
 	}
 	for field, n := range map[string]*int{
 		"max_plan_iterations": q.MaxPlanIterations, "max_step_num": q.MaxSteps, "max_search_results": q.MaxSearchResults, "max_clarification_rounds": q.MaxClarifications,
