@@ -159,6 +159,21 @@ func (w *world) read(res *http.Response, stop func(frame) bool) (all []frame) {
 	return all
 }
 
+// lines are the data of a stream, whatever its frames are called.
+func (w *world) lines(res *http.Response) (all []string) {
+	w.Helper()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		w.Fatalf("%v, %s: %s", err, res.Status, body)
+	}
+	for line := range strings.SplitSeq(string(body), "\n") {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			all = append(all, data)
+		}
+	}
+	return all
+}
+
 func (w *world) ask(body string) []frame {
 	w.Helper()
 	return w.read(w.do("POST", "/api/chat/stream", body), nil)
