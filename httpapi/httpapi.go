@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/chat"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
@@ -117,6 +119,18 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
 		Documents: opt.Documents,
+		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				for piece, err := range parts.Write(ctx, who.Owner, system, text) {
+					if errors.Is(err, door.ErrNoModel) {
+						err = chat.ErrNoModel
+					}
+					if !yield(piece, err) {
+						return
+					}
+				}
+			}
+		},
 	}
 	if o.Webhooks {
 		allow, err := outbound.ParseAllow(opt.WebhookAllow)

@@ -95,6 +95,8 @@ type Options struct {
 	Documents documents.Search
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
 	Model string
+	// Write has a model write a text outside of any run; nil, or an error that is chat.ErrNoModel, where nobody can.
+	Write chat.Write
 	// ToolsOff are groups of tools that agents do not have, each with the reason.
 	ToolsOff map[string]string
 	Version  string
@@ -200,6 +202,7 @@ func (s *Server) mount() error {
 	}
 	if !s.opt.NoChat {
 		chat.New(chat.Options{Store: store, Engine: engine, Graphs: s.opt.Graphs.Names, Feeds: feeds, Terms: s.terms}).Mount(s.routes)
+		chat.MountDesk(s.routes, chat.Desk{Write: s.opt.Write, Model: s.opt.Model, Documents: s.opt.Documents})
 	}
 	if s.opt.Documents != nil {
 		documents.Mount(s.routes, s.opt.Documents)

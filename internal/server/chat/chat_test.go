@@ -82,7 +82,13 @@ func serve(t *testing.T, play func(model.Request) scripted.Script) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := tributary.Open(t.Context(), tributary.Options{Dir: t.TempDir(), Graphs: map[string]tributary.Builder{tributary.ResearchGraph: builder}})
+	return open(t, tributary.Options{Graphs: map[string]tributary.Builder{tributary.ResearchGraph: builder}})
+}
+
+func open(t *testing.T, opt tributary.Options) *world {
+	t.Helper()
+	opt.Dir = t.TempDir()
+	rt, err := tributary.Open(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
