@@ -3,24 +3,72 @@ package tributary
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/offline"
 )
 
 func init() {
 	door.Hang(func(runtime any) door.Parts {
 		r := runtime.(*Runtime)
-		p := door.Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log, Quota: r.quota()}
+		p := door.Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log, Quota: r.quota(), Write: r.write}
 		if r.opt.Files {
 			p.Folder = r.folder
 		}
 		return p
 	})
+}
+
+// write has the model that answers where nobody chooses one write a text. Its fallbacks are asked as long as there is none of it.
+func (r *Runtime) write(ctx context.Context, owner, system, text string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		choice, err := r.models.Choose(ctx, model.Wish{Owner: owner})
+		if err != nil {
+			yield("", err)
+			return
+		}
+		var failed error
+		for _, m := range append([]model.Model{choice.Model}, choice.Fallbacks...) {
+			if _, none := m.(*offline.Model); none {
+				continue
+			}
+			begun := false
+			failed = nil
+			for part, err := range m.Stream(ctx, model.Request{System: system, Messages: []item.Message{item.UserText("", text)}, Extra: choice.Extra}) {
+				if err != nil {
+					failed = err
+					break
+				}
+				if t, ok := part.(model.Text); ok && t.Text != "" {
+					if begun = true; !yield(t.Text, nil) {
+						return
+					}
+				}
+			}
+			if failed == nil && begun {
+				return
+			}
+			if failed == nil {
+				failed = errors.New("the model said nothing")
+			}
+			if begun {
+				break
+			}
+		}
+		if failed == nil {
+			failed = door.ErrNoModel
+		}
+		yield("", failed)
+	}
 }
 
 // graphs finds a runtime's graphs by name.

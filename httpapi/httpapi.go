@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/chat"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
@@ -30,6 +32,7 @@ const (
 	Tasks     Wire = "tasks"     // the task protocol: /tasks
 	LangGraph Wire = "langgraph" // LangGraph's API: /assistants, /threads, /runs, /store
 	MCP       Wire = "mcp"       // assistants as tools of the Model Context Protocol: /mcp
+	Chat      Wire = "chat"      // DeerFlow 1's API: /api/chat/stream
 	Docs      Wire = "docs"      // a description of all routes: /docs, /openapi.json, and / for browsers
 )
 
@@ -113,9 +116,21 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Log: parts.Log,
 		Folder: parts.Folder, Quota: parts.Quota, Convert: opt.Convert,
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
-		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoDocs: !opt.serves(Docs),
+		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
 		Documents: opt.Documents,
+		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				for piece, err := range parts.Write(ctx, who.Owner, system, text) {
+					if errors.Is(err, door.ErrNoModel) {
+						err = chat.ErrNoModel
+					}
+					if !yield(piece, err) {
+						return
+					}
+				}
+			}
+		},
 	}
 	if o.Webhooks {
 		allow, err := outbound.ParseAllow(opt.WebhookAllow)
@@ -151,8 +166,8 @@ func (o *Options) check() error {
 		return errors.New("httpapi: the page can only be served at the root; leave Prefix or Page empty")
 	}
 	for _, w := range o.Wires {
-		if !slices.Contains([]Wire{Tasks, LangGraph, MCP, Docs}, w) {
-			return fmt.Errorf("httpapi: there is no wire %q; there are %s, %s, %s and %s", w, Tasks, LangGraph, MCP, Docs)
+		if !slices.Contains([]Wire{Tasks, LangGraph, MCP, Chat, Docs}, w) {
+			return fmt.Errorf("httpapi: there is no wire %q; there are %s, %s, %s, %s and %s", w, Tasks, LangGraph, MCP, Chat, Docs)
 		}
 	}
 	return nil

@@ -177,6 +177,21 @@ func mcpKit(_ *env, config Config, log *slog.Logger) (kit, error) {
 // settingsField is where a request names servers, in its configurable values or its context.
 const settingsField = "mcp_settings"
 
+// bringsServers reports that a request names servers.
+func bringsServers(c tributary.Config) bool {
+	for _, raw := range []json.RawMessage{c.Context, c.Configurable} {
+		var said struct {
+			Settings struct {
+				Servers map[string]json.RawMessage `json:"servers"`
+			} `json:"mcp_settings"`
+		}
+		if json.Unmarshal(raw, &said) == nil && len(said.Settings.Servers) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // guests are the servers that a request brings.
 func guests(hub *mcp.Hub, config MCPConfig, c tributary.Config) ([]mcp.Server, error) {
 	var said struct {

@@ -19,6 +19,7 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/export"
 	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/model"
@@ -26,8 +27,18 @@ import (
 )
 
 // researchGraphs are the graphs of deep research, for the commands' runtime.
-func researchGraphs(config Config, models model.Models, tools []tool.Tool, log *slog.Logger) (map[string]tributary.Builder, error) {
-	b, err := tributary.Research(tributary.ResearchOptions{Models: models, Tools: tools, Retry: config.Retry, Answers: config.Answers, Log: log})
+func researchGraphs(config Config, models model.Models, hands hands, tools []tool.Tool, log *slog.Logger) (map[string]tributary.Builder, error) {
+	build, err := tributary.Research(tributary.ResearchOptions{Models: models, Tools: tools, Retry: config.Retry, Answers: config.Answers, Log: log})
+	b := func(ctx context.Context, c tributary.Config) (*graph.Graph, error) {
+		// What a request may not bring to the agent, such as a command of an MCP server, it may not bring here either.
+		if _, err := hands.middleware(ctx, c); err != nil {
+			return nil, err
+		}
+		if bringsServers(c) {
+			return nil, &tributary.InvalidError{Field: "config.configurable." + settingsField, Reason: "a research has the tools of the configuration only; leave it out"}
+		}
+		return build(ctx, c)
+	}
 	return map[string]tributary.Builder{tributary.ResearchGraph: b, tributary.ResearchAlias: b}, err
 }
 

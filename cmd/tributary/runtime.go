@@ -46,7 +46,7 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	opt.Agent = agents.Graph
 	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait)}, hands.tools()...)
 	opt.Middleware = hands.middleware
-	if opt.Graphs, err = researchGraphs(config, models, opt.Tools, log); err != nil {
+	if opt.Graphs, err = researchGraphs(config, models, hands, opt.Tools, log); err != nil {
 		return nil, errors.Join(err, hands.Close())
 	}
 	rt, err := tributary.Open(e.ctx, opt)

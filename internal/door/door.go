@@ -10,6 +10,8 @@ package door
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"log/slog"
 	"os"
 
@@ -20,6 +22,9 @@ import (
 	"github.com/tributary-ai/tributary/internal/workspace"
 )
 
+// ErrNoModel says that nobody can write.
+var ErrNoModel = errors.New("there is no language model")
+
 // Parts are what a runtime is made of.
 type Parts struct {
 	Engine  *run.Engine
@@ -27,6 +32,9 @@ type Parts struct {
 	Store   *sqlite.DB
 	Graphs  Graphs
 	Log     *slog.Logger
+	// Write has the runtime's model write a text, outside of any run. ErrNoModel where there is but the offline one, which
+	// cannot write.
+	Write func(ctx context.Context, owner, system, text string) iter.Seq2[string, error]
 	// Folder opens the folder of a thread, which may be as full as Quota says; nil where agents have no files.
 	Folder func(who run.Identity, thread string) (*os.Root, error)
 	Quota  workspace.Quota

@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/admission"
+	"github.com/tributary-ai/tributary/internal/server/chat"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
@@ -65,8 +66,8 @@ type Options struct {
 	Origins []string
 	// Prefix is the path below which the server is mounted, as in "/agents", for links that it gives. Requests come without it.
 	Prefix string
-	// NoTasks, NoLangGraph, NoMCP and NoDocs leave dialects and the description of all routes out.
-	NoTasks, NoLangGraph, NoMCP, NoDocs bool
+	// NoTasks, NoLangGraph, NoMCP, NoChat and NoDocs leave dialects and the description of all routes out.
+	NoTasks, NoLangGraph, NoMCP, NoChat, NoDocs bool
 	// Scheduler fires crons; without one they cannot be made.
 	Scheduler *run.Scheduler
 	// Webhooks says that the ends of runs are told to those who ask for it; without it no run can. The
@@ -95,6 +96,8 @@ type Options struct {
 	Documents documents.Search
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
 	Model string
+	// Write has a model write a text outside of any run; nil, or an error that is chat.ErrNoModel, where nobody can.
+	Write chat.Write
 	// ToolsOff are groups of tools that agents do not have, each with the reason.
 	ToolsOff map[string]string
 	Version  string
@@ -200,6 +203,10 @@ func (s *Server) mount() error {
 	}
 	if !s.opt.NoTasks {
 		teams.New(teams.Options{Store: store, Engine: engine, Feeds: feeds, Terms: s.terms}).Mount(s.routes)
+	}
+	if !s.opt.NoChat {
+		chat.New(chat.Options{Store: store, Engine: engine, Graphs: s.opt.Graphs.Names, Feeds: feeds, Terms: s.terms}).Mount(s.routes)
+		chat.MountDesk(s.routes, chat.Desk{Write: s.opt.Write, Model: s.opt.Model, Documents: s.opt.Documents})
 	}
 	if s.opt.Documents != nil {
 		documents.Mount(s.routes, s.opt.Documents)
