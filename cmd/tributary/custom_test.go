@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,4 +55,42 @@ func TestACustomAgentIsAssembledAndDelegatedTo(t *testing.T) {
 	do(0, []string{"agents", "delete", "river"}, "river is deleted")
 	do(1, []string{"agents", "delete", "river"}, "there is no agent")
 	do(1, []string{"agents", "show", "river"}, `there is no agent "river"`)
+}
+
+func TestSkillsAreListedInstalledAndRemoved(t *testing.T) {
+	_, do := inFolder(t)
+	from := filepath.Join(t.TempDir(), "fetcher")
+	if err := errors.Join(os.Mkdir(from, 0o700), os.WriteFile(filepath.Join(from, "SKILL.md"), []byte("---\nname: fetcher\ndescription: Fetches.\n---\nRun get.py."), 0o600),
+		os.WriteFile(filepath.Join(from, "get.py"), []byte("import requests"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	do(0, []string{"skills", "list"}, "deep-research", "data-analysis", "report", "built in")
+	do(0, []string{"skills", "install", from}, "fetcher is installed, 2 files", "script get.py (Python): uses the network")
+	do(1, []string{"skills", "install", from}, "already")
+	do(0, []string{"skills", "install", from, "--replace"})
+	do(0, []string{"skills", "list"}, "fetcher", "custom")
+	do(1, []string{"skills", "install", filepath.Join(from, "get.py")}, "neither a folder nor an archive")
+	do(0, []string{"skills", "remove", "fetcher"}, "fetcher is removed")
+	do(1, []string{"skills", "remove", "report"}, "there is no skill", "built in")
+}
+
+// A person activates a skill by its name, in a run of the whole program; the files of the skill are in the thread's folder then.
+func TestASkillIsUsedByARun(t *testing.T) {
+	dir, do := inFolder(t)
+	files := filepath.Join(dir, "skills", "public", "fetcher")
+	if err := errors.Join(os.MkdirAll(files, 0o700), os.WriteFile(filepath.Join(files, "SKILL.md"), []byte("---\nname: fetcher\ndescription: Fetches.\n---\nRun get.py."), 0o600),
+		os.WriteFile(filepath.Join(files, "get.py"), []byte("print(1)"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	do(0, []string{"chat", "/fetcher the level of the river"})
+	var found []string
+	err := filepath.WalkDir(filepath.Join(dir, "threads"), func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.Name() == "get.py" {
+			found = append(found, name)
+		}
+		return err
+	})
+	if err != nil || len(found) != 1 || !strings.HasSuffix(found[0], "/workspace/skills/fetcher/get.py") {
+		t.Errorf("the files of the skill are at %q, %v", found, err)
+	}
 }

@@ -66,7 +66,7 @@ func (config Config) factory(h hands, log *slog.Logger) (*lead.Factory, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	o.Agents = definitions{custom.New(config.Data), log}
+	o.Agents, o.Skills = definitions{custom.New(config.Data), log}, config.skills()
 	for _, k := range h {
 		if k.off != "" {
 			o.Missing = append(o.Missing, lead.Missing{Name: "tools " + k.group, Why: k.off})

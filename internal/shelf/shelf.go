@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -75,32 +76,57 @@ func folderOf(owner string) string {
 }
 
 // Names lists the folders of an owner, sorted.
-func (s *Shelf) Names(owner string) ([]string, error) {
+func (s *Shelf) Names(owner string) (names []string, err error) {
+	err = s.each(owner, func(_ *os.Root, name, _ string) error {
+		names = append(names, name)
+		return nil
+	})
+	return names, err
+}
+
+// Each calls look with every folder of an owner, by name, as [Shelf.Read] does with one.
+func (s *Shelf) Each(owner string, look func(name string, folder *os.Root) error) error {
+	return s.each(owner, func(own *os.Root, name, at string) error {
+		root, err := own.OpenRoot(at)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		return look(name, root)
+	})
+}
+
+// each calls found with the name of every folder, and with the one under which it is at the moment.
+func (s *Shelf) each(owner string, found func(own *os.Root, name, at string) error) error {
 	own, err := s.open(owner)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer own.Close()
 	free, err := lock(own, swapping, syscall.LOCK_SH)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer free()
 	entries, err := fs.ReadDir(own.FS(), ".")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var names []string
-	for _, e := range entries {
+	at := map[string]string{}
+	for _, e := range entries { // in the order of their names: what is to be replaced comes first
 		if name := strings.TrimPrefix(e.Name(), past); e.IsDir() && Valid(name) {
-			names = append(names, name)
+			at[name] = e.Name()
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	for _, name := range slices.Sorted(maps.Keys(at)) {
+		if err := found(own, name, at[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Read calls look with a folder, which stays as it is until look returns; [fs.ErrNotExist] if there is none. look must not write.

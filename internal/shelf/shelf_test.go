@@ -51,7 +51,7 @@ func TestFoldersArePutReplacedAndRemovedByOwner(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "shelf")
 		s := shelf.New(dir)
 		want := map[string]map[string]string{}
-		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+		for range rapid.IntRange(1, 5).Draw(rt, "steps") {
 			owner := rapid.SampledFrom(owners).Draw(rt, "owner")
 			name := rapid.SampledFrom([]string{"a", "b-1", "0"}).Draw(rt, "name")
 			_, there := want[owner][name]
@@ -182,7 +182,7 @@ func TestReadersNeverSeeAFolderThatIsHalfWritten(t *testing.T) {
 	done := make(chan struct{})
 	for w := range 3 {
 		writers.Go(func() {
-			for i := range 15 {
+			for i := range 6 {
 				if err := put(shelf.New(dir), "local", "a", fmt.Sprint(w, i)); err != nil { // as another process would
 					t.Error(err)
 				}
