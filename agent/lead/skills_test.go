@@ -20,7 +20,9 @@ func TestAnAgentHasTheSkillsThatItNames(t *testing.T) {
 			List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
 				return []middleware.Skill{{Name: "report", Description: "Writes.", Path: "r"}, {Name: "research", Description: "Looks.", Path: "s"}}, nil
 			},
-			Load: func(_ context.Context, _ *agent.Step, k middleware.Skill) (string, error) { return "the text of " + k.Name, nil },
+			Load: func(_ context.Context, _ *agent.Step, k middleware.Skill) (string, error) {
+				return "the text of " + k.Name, nil
+			},
 		},
 	}
 	for name, want := range map[string][2]bool{"": {true, true}, "all": {true, true}, "some": {true, false}, "none": {false, false}} {
