@@ -112,7 +112,7 @@ var Rules = []Rule{
 	{"examples/...", join(public, []string{"httpapi"}), nil, "what they do, everybody outside of this module can do"},
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
-	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/custom", "internal/export", "internal/skill", "ui"}), nil, "the command wires everything together"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/custom", "internal/document", "internal/export", "internal/skill", "ui"}), nil, "the command wires everything together"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/custom", "internal/faults/..."}), nil, "it breaks any part on purpose"},
