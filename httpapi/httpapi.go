@@ -15,10 +15,12 @@ import (
 	"sync"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/agents"
 	"github.com/tributary-ai/tributary/internal/server/chat"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
@@ -40,6 +42,12 @@ const (
 type (
 	Found   = documents.Found
 	Passage = documents.Passage
+)
+
+// CustomAgents keep the custom agents of people, and CustomAgent is one.
+type (
+	CustomAgents = agents.Agents
+	CustomAgent  = custom.Agent
 )
 
 // Options are the settings of a [Handler]; the zero value serves every wire at the root, to the local user.
@@ -69,6 +77,8 @@ type Options struct {
 	// Convert makes a text of an uploaded file that models cannot read themselves, as Markdown, which is put beside it; ok is false
 	// for one that needs none. Nil: files stay as they are.
 	Convert func(name string, file io.ReaderAt, size int64) (markdown string, ok bool, err error)
+	// Agents, where set, are the custom agents behind /agents. Those who run agents must be given the same.
+	Agents CustomAgents
 	// Page is the page for people at /, as ui.Files has it; without it browsers are led to the description of the routes. It
 	// is served with Docs and at the root only: it looks for what it needs there.
 	Page fs.FS
@@ -118,7 +128,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
-		Documents: opt.Documents,
+		Documents: opt.Documents, Agents: opt.Agents,
 		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				for piece, err := range parts.Write(ctx, who.Owner, system, text) {

@@ -16,7 +16,9 @@ type Definition struct {
 	Soul        string // its character and knowledge, for its prompt
 	Model       string
 	// Groups are the groups of tools that it has; nil: all, empty: none. "files:read" are those of a group that change nothing.
-	Groups   []string
+	Groups []string
+	// Skills are the names of its skills; nil: all, empty: none.
+	Skills   []string
 	Thinking *bool
 	Effort   string
 	// Temp and MaxTokens are settings of its model calls; nil and 0: the model's own.

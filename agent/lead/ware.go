@@ -1,7 +1,9 @@
 package lead
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tributary-ai/tributary/agent"
@@ -42,7 +44,18 @@ func skills(a *assembly) (agent.Middleware, string) {
 	if a.parts.Skills == nil {
 		return agent.Middleware{}, "there are no skills"
 	}
-	return middleware.Skills(*a.parts.Skills), ""
+	o := *a.parts.Skills
+	if d := a.parts.Definition; d != nil && d.Skills != nil {
+		if len(d.Skills) == 0 {
+			return agent.Middleware{}, "agent " + d.Name + " has no skills"
+		}
+		all := o.List
+		o.List = func(ctx context.Context, s *agent.Step) ([]middleware.Skill, error) {
+			list, err := all(ctx, s)
+			return slices.DeleteFunc(slices.Clone(list), func(k middleware.Skill) bool { return !slices.Contains(d.Skills, k.Name) }), err
+		}
+	}
+	return middleware.Skills(o), ""
 }
 
 func uploads(a *assembly) (agent.Middleware, string) {

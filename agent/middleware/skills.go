@@ -11,6 +11,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/tool"
 )
 
 // Skill is a piece of know-how that a model can read when it needs it.
@@ -24,10 +25,12 @@ type Skill struct {
 type SkillOptions struct {
 	// List returns the skills that a run may use; it is asked once in a run.
 	List func(context.Context, *agent.Step) ([]Skill, error)
-	// Load returns the text of a skill that a person activates. Nil: people cannot.
+	// Load returns the text of a skill that a person activates, or a model loads. Nil: neither can.
 	Load func(context.Context, *agent.Step, Skill) (string, error)
 	// Most is how many bytes of a skill's text are shown; zero means 20,000.
 	Most int
+	// Tool is the name of a tool with which models load skills; empty: they read the files by their paths.
+	Tool string
 }
 
 // ActiveSkill is a skill that a message of the person activated.
@@ -87,6 +90,15 @@ func Skills(o SkillOptions) agent.Middleware {
 			}
 		},
 	}
+	if o.Load != nil && o.Tool != "" {
+		m.Tools = func(ctx context.Context, s *graph.Scope) ([]tool.Tool, error) {
+			step := &agent.Step{Scope: s}
+			if l := list(ctx, step); len(l.skills) > 0 {
+				return []tool.Tool{o.loader(step, l.skills)}, nil
+			}
+			return nil, nil
+		}
+	}
 	if o.Load != nil {
 		m.Before = agent.Hook{
 			Due: func(s *agent.Step) bool {
@@ -117,11 +129,34 @@ func (l *skillList) make(ctx context.Context, s *agent.Step, o SkillOptions) {
 		return
 	}
 	var b strings.Builder
-	b.WriteString("\n\nSkills are instructions for special tasks. When one fits the task, read its file first and follow it:\n")
+	how := "read its file"
+	if o.Tool != "" {
+		how = "load it with " + o.Tool
+	}
+	fmt.Fprintf(&b, "\n\nSkills are instructions for special tasks. When one fits the task, %s first and follow it:\n", how)
 	for _, k := range l.skills {
 		fmt.Fprintf(&b, "- %s: %s (%s)\n", neutral(k.Name), neutral(clip(k.Description, skillDescription)), neutral(k.Path))
 	}
 	l.prompt = strings.TrimRight(b.String(), "\n")
+}
+
+type loadArguments struct {
+	Name string `json:"name" jsonschema:"the name of the skill, as it is listed"`
+}
+
+// loader is the tool with which a model loads a skill.
+func (o SkillOptions) loader(s *agent.Step, skills []Skill) tool.Tool {
+	return tool.Repeatable(tool.Func(o.Tool, "Loads a skill: returns its instructions, and makes its files available.", func(ctx context.Context, in loadArguments) (string, error) {
+		at := slices.IndexFunc(skills, func(k Skill) bool { return strings.EqualFold(k.Name, strings.TrimPrefix(in.Name, "/")) })
+		if at < 0 {
+			return "", fmt.Errorf("there is no skill %q; the system prompt lists those that there are", clip(in.Name, 64))
+		}
+		text, err := o.Load(ctx, s, skills[at])
+		if err != nil {
+			return "", fmt.Errorf("the skill %s cannot be read: %w", skills[at].Name, err)
+		}
+		return short(text, o.Most), nil
+	}))
 }
 
 // wanted is the name of the skill that a message begins with.

@@ -56,3 +56,33 @@ func TestSkillsAreListedAndActivated(t *testing.T) {
 		t.Errorf("warned %q", th.warnings())
 	}
 }
+
+func TestAModelLoadsASkillWithATool(t *testing.T) {
+	o := middleware.SkillOptions{
+		Tool: "load_skill",
+		List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
+			return []middleware.Skill{{"report", "Writes reports.", "/mnt/skills/report/SKILL.md"}}, nil
+		},
+		Load: func(context.Context, *agent.Step, middleware.Skill) (string, error) {
+			return "Write it in three parts.", nil
+		},
+	}
+	m := scripted.Sequence(scripted.Call("c1", "load_skill", `{"name":"report"}`), scripted.Call("c2", "load_skill", `{"name":"../x"}`), scripted.Say("ok"))
+	m.Record = true
+	th := newThread(t)
+	th.say(agent.Options{Model: m, Middleware: chain(middleware.Skills(o))}, "write a report")
+	reqs := m.Requests()
+	if len(reqs) != 3 || !strings.Contains(reqs[0].System, "load it with load_skill first") || len(reqs[0].Tools) != 1 {
+		t.Fatalf("the model was asked %d times, first with %q", len(reqs), reqs[0].System)
+	}
+	if last := seen(reqs[2]); !strings.Contains(last, "Write it in three parts.") || !strings.Contains(last, `there is no skill`) {
+		t.Errorf("the model was shown %q", last)
+	}
+	o.List = func(context.Context, *agent.Step) ([]middleware.Skill, error) { return nil, nil }
+	none := scripted.Always(scripted.Say("ok"))
+	none.Record = true
+	newThread(t).say(agent.Options{Model: none, Middleware: chain(middleware.Skills(o))}, "hello")
+	if got := none.Requests()[0]; len(got.Tools) != 0 || strings.Contains(got.System, "Skills") {
+		t.Errorf("without skills the model has %v and is told %q", got.Tools, got.System)
+	}
+}

@@ -20,7 +20,10 @@ import (
 )
 
 type agentsCmd struct {
-	Show agentsShowCmd `cmd:"" help:"Show how an agent would be assembled for a run with some settings."`
+	Show   agentsShowCmd   `cmd:"" help:"Show how an agent would be assembled for a run with some settings."`
+	List   agentsListCmd   `cmd:"" help:"List the custom agents."`
+	Create agentsCreateCmd `cmd:"" help:"Make a custom agent."`
+	Delete agentsDeleteCmd `cmd:"" help:"Delete a custom agent."`
 }
 
 type agentsShowCmd struct {
@@ -51,7 +54,7 @@ func (c agentsShowCmd) Run(e *env) error {
 		return err
 	}
 	defer all.Close()
-	factory, err := e.config.Lead.factory(all)
+	factory, err := e.config.factory(all, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

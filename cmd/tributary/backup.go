@@ -16,7 +16,7 @@ type backupCmd struct {
 	Damaged bool   `help:"Keep the backup even if something in it is damaged."`
 }
 
-// Run copies all of a data folder that cannot be made again, but the files of threads, into one file, while a server may work on it.
+// Run copies all of a data folder that cannot be made again, but the files of threads, agents and skills, into one file, while a server may work on it.
 func (c backupCmd) Run(e *env) error {
 	db, err := sqlite.Open(e.ctx, e.config.Data, sqlite.Options{ReadOnly: true})
 	if err != nil {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 
 	"github.com/tributary-ai/tributary/agent/lead"
+	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/model/offline"
 	"github.com/tributary-ai/tributary/tool"
 )
@@ -54,12 +56,17 @@ func (c LeadConfig) rules() (lead.Rules, error) {
 }
 
 // factory makes the lead agents of a process with these hands.
-func (c LeadConfig) factory(h hands) (*lead.Factory, error) {
+func (config Config) factory(h hands, log *slog.Logger) (*lead.Factory, error) {
+	c := config.Lead
 	rules, err := c.rules()
 	if err != nil {
 		return nil, err
 	}
 	o := lead.Options{Rules: rules, NoThinking: c.Thinking != nil && !*c.Thinking, Tokens: tokens, Without: c.Without, Budget: c.Budget}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	o.Agents, o.Skills = definitions{custom.New(config.Data), log}, config.skills()
 	for _, k := range h {
 		if k.off != "" {
 			o.Missing = append(o.Missing, lead.Missing{Name: "tools " + k.group, Why: k.off})

@@ -41,8 +41,9 @@ type cli struct {
 	Backup  backupCmd  `cmd:"" help:"Copy the data folder into one file, while a server may run."`
 	Restore restoreCmd `cmd:"" help:"Put a backup into the data folder."`
 	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`
-	Agents  agentsCmd  `cmd:"" help:"Show how an agent would be assembled: its model, tools, middleware and prompt, and why."`
+	Agents  agentsCmd  `cmd:"" help:"Make, list and delete agents of your own, and show how one would be assembled: its model, tools, middleware and prompt, and why."`
 	Tools   toolsCmd   `cmd:"" help:"List the tools that agents have, what each can do, and why one is off."`
+	Skills  skillsCmd  `cmd:"" help:"List, install and remove skills, which tell agents how to do something."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"MCP: the servers whose tools agents have, and tributary as one."`
 	Docs    docsCmd    `cmd:"" help:"Add, list, search and remove folders of documents."`
 	Version versionCmd `cmd:"" help:"Print the version."`

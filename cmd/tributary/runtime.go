@@ -37,7 +37,7 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	agents, err := config.Lead.factory(hands)
+	agents, err := config.factory(hands, log)
 	if err != nil {
 		return nil, errors.Join(err, hands.Close())
 	}

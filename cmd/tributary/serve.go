@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/httpapi"
+	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/internal/folder"
 	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/ui"
@@ -97,7 +98,7 @@ func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner 
 	usual, _, _ := rt.models.Resolve("", "") // none, if no model can be used
 	opt.Convert = markdownOf
 	opt.Page, opt.Model, opt.ToolsOff = ui.Files(), usual.Name, rt.hands.off()
-	opt.Documents = found(rt.index)
+	opt.Documents, opt.Agents = found(rt.index), custom.New(config.Data)
 	if config.AccessLog {
 		opt.Access = log
 	}

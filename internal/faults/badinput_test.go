@@ -21,6 +21,7 @@ import (
 	_ "modernc.org/sqlite" // to look at what is stored
 
 	library "github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/documents"
@@ -94,7 +95,8 @@ func serverRoutes(t *testing.T) []string {
 	defer rt.Close(t.Context())
 	parts := door.Open(rt)
 	s, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs,
-		Documents: func(context.Context, string, int) (documents.Found, error) { return documents.Found{}, nil }})
+		Documents: func(context.Context, string, int) (documents.Found, error) { return documents.Found{}, nil },
+		Agents:    custom.New(t.TempDir())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +118,10 @@ func (w *world) furnish(ctx context.Context) map[string]string {
 	names := map[string]string{"namespace": "tools"}
 	names["assistant_id"] = make("/assistants", `{"graph_id":"agent"}`, "assistant_id")
 	names["thread_id"] = make("/threads", `{"metadata":{"a":1}}`, "thread_id")
+	if code, data, _, err := w.host.call(ctx, "POST", "/agents", `{"name":"someone"}`); err != nil || code != http.StatusCreated {
+		w.t.Fatalf("POST /agents: %d %v %s", code, err, data)
+	}
+	names["agent_name"] = "someone"
 	names["cron_id"] = make("/runs/crons", cron, "cron_id")
 	names["id"] = make("/tasks", `{"input":"hello"}`, "task_id")
 	names["run"] = names["id"] // a run may be read as that of a team, whatever its graph is

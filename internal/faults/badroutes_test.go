@@ -49,6 +49,9 @@ var (
 		"stream_subgraphs": aBool, "stream_resumable": aBool, "on_disconnect": aWord, "multitask_strategy": aWord, "if_not_exists": aWord,
 		"on_completion": aWord, "after_seconds": aNumber, "feedback_keys": strs, "checkpoint_during": aBool, "durability": aWord,
 	}
+	agentFields = map[string]kind{
+		"description": aString, "model": aString, "model_settings": anObj, "thinking_enabled": aBool, "reasoning_effort": aWord, "tool_groups": strs, "skills": strs, "soul": aString,
+	}
 	cronFields = with(map[string]kind{
 		"schedule": aString, "timezone": aString, "end_time": aTime, "enabled": aBool, "on_run_completed": aWord,
 	}, runFields, "checkpoint", "checkpoint_id", "command", "if_not_exists", "after_seconds", "on_completion", "stream_resumable", "on_disconnect", "feedback_keys", "checkpoint_during", "durability", "stream_mode", "stream_subgraphs")
@@ -94,6 +97,13 @@ var badRoutes = map[string]badRoute{
 	"GET /assistants/{assistant_id}/subgraphs/{namespace}": {query: badSubgraph, forgiving: true},
 	"POST /assistants/{assistant_id}/versions":             {good: `{}`, filters: []string{"metadata"}, fields: with(map[string]kind{"metadata": anObj}, paging)},
 	"POST /assistants/{assistant_id}/latest":               {good: `{"version":1}`, fields: map[string]kind{"version": version}},
+
+	"GET /agents":                 {},
+	"POST /agents":                {good: `{"name":"other"}`, fields: with(map[string]kind{"name": aString}, agentFields)},
+	"GET /agents/check":           {query: []string{" name", "?name= name", "?name=user-x name", "?name=project-x name", "?name=a%2Fb name", "?name=..%2Fx name", "?name=%00 name", "?name=agent name"}},
+	"GET /agents/{agent_name}":    {},
+	"PUT /agents/{agent_name}":    {good: `{"soul":"x"}`, fields: agentFields},
+	"DELETE /agents/{agent_name}": {},
 
 	"POST /threads": {good: `{}`, fields: map[string]kind{"thread_id": anID, "metadata": anObj, "if_exists": aWord, "supersteps": list, "ttl": aTTL}},
 	"POST /threads/search": {good: `{}`, filters: []string{"metadata", "values"}, fields: with(map[string]kind{

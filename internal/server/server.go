@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/admission"
+	"github.com/tributary-ai/tributary/internal/server/agents"
 	"github.com/tributary-ai/tributary/internal/server/chat"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/edge"
@@ -94,6 +95,8 @@ type Options struct {
 	Page fs.FS
 	// Documents is the search in local documents; without it there is no route for it.
 	Documents documents.Search
+	// Agents are the custom agents; without them there are no routes for them.
+	Agents agents.Agents
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
 	Model string
 	// Write has a model write a text outside of any run; nil, or an error that is chat.ErrNoModel, where nobody can.
@@ -210,6 +213,9 @@ func (s *Server) mount() error {
 	}
 	if s.opt.Documents != nil {
 		documents.Mount(s.routes, s.opt.Documents)
+	}
+	if s.opt.Agents != nil {
+		agents.New(agents.Options{Agents: s.opt.Agents, Did: s.guard.Did}).Mount(s.routes)
 	}
 	if s.opt.NoLangGraph {
 		return nil

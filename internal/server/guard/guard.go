@@ -212,6 +212,11 @@ func (g *Guard) did(ctx context.Context, who run.Identity, action, kind, id stri
 	}
 }
 
+// Did is for routes that change what the guard does not stand before.
+func (g *Guard) Did(ctx context.Context, who run.Identity, action, kind, id string) {
+	g.did(ctx, who, action, kind, id)
+}
+
 // Connections counts streams and sockets of owners, for the routes.
 func (g *Guard) Connections() *admission.Connections {
 	limit := g.opt.Limits.Filled().Connections
