@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
+	"github.com/tributary-ai/tributary/internal/server/models"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
 )
 
@@ -38,6 +39,9 @@ type (
 	Found   = documents.Found
 	Passage = documents.Passage
 )
+
+// Model is a model that a run may ask for.
+type Model = models.Model
 
 // Options are the settings of a [Handler]; the zero value serves every wire at the root, to the local user.
 type Options struct {
@@ -66,6 +70,8 @@ type Options struct {
 	// Convert makes a text of an uploaded file that models cannot read themselves, as Markdown, which is put beside it; ok is false
 	// for one that needs none. Nil: files stay as they are.
 	Convert func(name string, file io.ReaderAt, size int64) (markdown string, ok bool, err error)
+	// Models, where set, are what GET /models lists: those that a run may ask for.
+	Models []Model
 	// Page is the page for people at /, as ui.Files has it; without it browsers are led to the description of the routes. It
 	// is served with Docs and at the root only: it looks for what it needs there.
 	Page fs.FS
@@ -115,7 +121,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
-		Documents: opt.Documents,
+		Documents: opt.Documents, Models: opt.Models,
 	}
 	if o.Webhooks {
 		allow, err := outbound.ParseAllow(opt.WebhookAllow)

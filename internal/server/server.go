@@ -24,6 +24,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/mcp"
+	"github.com/tributary-ai/tributary/internal/server/models"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
 	"github.com/tributary-ai/tributary/internal/server/page"
 	"github.com/tributary-ai/tributary/internal/server/stream"
@@ -92,6 +93,8 @@ type Options struct {
 	Page fs.FS
 	// Documents is the search in local documents; without it there is no route for it.
 	Documents documents.Search
+	// Models are those that a run may ask for; nil if that is not known, and then there is no route for it.
+	Models []models.Model
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
 	Model string
 	// ToolsOff are groups of tools that agents do not have, each with the reason.
@@ -199,6 +202,9 @@ func (s *Server) mount() error {
 	}
 	if s.opt.Documents != nil {
 		documents.Mount(s.routes, s.opt.Documents)
+	}
+	if s.opt.Models != nil {
+		models.Mount(s.routes, s.opt.Models)
 	}
 	if s.opt.NoLangGraph {
 		return nil

@@ -11,6 +11,8 @@ import { answerText } from "../store/output";
 import type { Turn } from "../store/turn";
 import { Answered, Ask } from "./asks";
 import { Button, CopyButton, IconButton } from "./buttons";
+import { Sent } from "./files";
+import { planIn, PlanList } from "./plan";
 import { Output } from "./work";
 
 export function TurnView({ turn, conversation, last }: { turn: Turn; conversation: Conversation; last: boolean }): JSX.Element {
@@ -24,6 +26,7 @@ export function TurnView({ turn, conversation, last }: { turn: Turn; conversatio
       <div class="answer">
         <h2 class="sr">{t("answerWord")}</h2>
         {(o?.attempt ?? 1) > 1 && <p class="note"><Icon name="again" />{t("retryNote")}</p>}
+        {!o?.interrupts?.some((ask) => planIn(ask.value)) && o?.plans?.map((plan) => <PlanList key={plan.id} plan={plan} live={live} />)}
         {o && <Output items={o.output} place={{ turn, live, depth: 0, asks: last && o.status === "input_required" }} />}
         {o?.tasks?.map((child) => <Child key={child.task_id} child={child} turn={turn} live={live} />)}
         {live && (o?.output.length ?? 0) === 0 && <Waiting turn={turn} status={o?.status} />}
@@ -58,6 +61,7 @@ function Question({ turn, conversation, ended }: { turn: Turn; conversation: Con
   return (
     <div class="question">
       <h2 class="sr">{t("youAsked")}</h2>
+      <Sent names={turn.files.value} />
       <div class="bubble">{turn.question}</div>
       <div class="question-tools">
         {state === "sending" && <span class="meta">{t("sending")}</span>}
