@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 // perform serves the page with an agent that plays its parts by heart.
 func perform(dir, addr string) error {
 	ctx := context.Background()
-	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, MaxAttempts: 100, Graphs: map[string]tributary.Builder{
+	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, MaxAttempts: 100, Files: true, Graphs: map[string]tributary.Builder{
 		"agent":    func(_ context.Context, c tributary.Config) (*graph.Graph, error) { return cast(dir, c.Configurable) },
 		"research": func(context.Context, tributary.Config) (*graph.Graph, error) { return researcher() },
 	}})

@@ -224,3 +224,18 @@ func TestModelThinkingAndAssistantAreChosenAndRemembered(t *testing.T) {
 	p.until("the other assistant answers", `document.querySelector(".turn:last-child .message")?.innerText.includes("The researcher answers.")`)
 	p.clean()
 }
+
+func TestFormulasAreSetAndHostileOnesAreNot(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.ask("Say: Energy is $E = mc^2$, and\n\n$$\n\\frac{a}{b} \\le \\sqrt{2}\n$$\n\nbut not $\\href{javascript:pwned=1}{x}$ nor $\\frac{$ nor a price of $5 or $6.")
+	p.until("it is answered", complete)
+	p.until("formulas are set", `document.querySelectorAll(".message math").length >= 2 && document.querySelector(".message math mfrac") && document.querySelector(".message math msup")`)
+	if p.is(`document.querySelector(".message math [href], .message math [style], .message a")`) {
+		t.Errorf("a formula has a link or a style of its own")
+	}
+	if got := p.text(".message"); !strings.Contains(got, "a price of $5 or $6") {
+		t.Errorf("prices are %q", got)
+	}
+	p.clean()
+}

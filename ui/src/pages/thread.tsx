@@ -9,7 +9,7 @@ import { find, seen } from "../store/threads";
 import { useAnnouncements } from "../parts/announcer";
 import { IconButton } from "../parts/buttons";
 import { closeSource } from "../parts/sources";
-import { closeFile, openFile, shelf, shown as filesOpen } from "../store/files";
+import { closeFile, limits, look, openFile, shelf, shown as filesOpen } from "../store/files";
 import { Composer } from "../parts/composer";
 import { Connection } from "../parts/connection";
 import { Follower } from "../parts/scroll";
@@ -32,6 +32,7 @@ export function ThreadPage({ conversation }: { conversation: Conversation }): JS
   useEffect(() => { seen(conversation.thread); }, [working]);
   const asks = last?.object.value?.status === "input_required";
   const thread = find(conversation.thread);
+  useEffect(() => { void look(conversation.thread); }, [conversation, limits.value]);
   const count = shelf.value.outputs.length;
   const title = thread?.title || turns.find((x) => x.question !== null)?.question || "";
   const used = conversation.path.value.reduce((n, x) => n + (x.object.value?.usage ? x.object.value.usage.input_tokens + x.object.value.usage.output_tokens : 0), 0);
@@ -43,8 +44,8 @@ export function ThreadPage({ conversation }: { conversation: Conversation }): JS
         {asks && <span class="pill wait"><span class="dot" aria-hidden="true" />{t("waitingForYou")}</span>}
         <span class="grow" />
         {used > 0 && <span class="meta not-phone">{t("tokens", number(used))}</span>}
-        <button type="button" class="icon-button files-button" aria-label={t("files")} title={t("files")} aria-expanded={filesOpen.value !== null} onClick={(e) => { if (filesOpen.value) closeFile(); else { closeSource(); openFile(null, e.currentTarget as HTMLElement); } }}>
-          <Icon name="folder" />{count > 0 && <span class="badge">{count}</span>}</button>
+        {limits.value && <button type="button" class="icon-button files-button" aria-label={t("files")} title={t("files")} aria-expanded={filesOpen.value !== null} onClick={(e) => { if (filesOpen.value) closeFile(); else { closeSource(); openFile(null, e.currentTarget as HTMLElement); } }}>
+          <Icon name="folder" />{count > 0 && <span class="badge">{count}</span>}</button>}
         {last && last.id !== "" && <IconButton icon="inspect" label={t("inspect")} keys="i" onClick={() => go({ name: "run", id: last.id, seq: null })} />}
       </header>
       <Connection />

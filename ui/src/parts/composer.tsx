@@ -5,7 +5,7 @@ import { Icon } from "../icons";
 import { t } from "../i18n";
 import { keep } from "../prefs";
 import { assistants, choiceOf, keepChoice, modelOf, usable } from "../store/choices";
-import { attach, type Attached } from "../store/files";
+import { attach, limits, type Attached } from "../store/files";
 import { IconButton } from "./buttons";
 import { Attachments } from "./files";
 
@@ -26,7 +26,7 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
   const change = (value: string) => { setText(value); keep.set("draft." + draft, value); };
   const add = (list: FileList | null | undefined) => {
     const some = [...(list ?? [])];
-    if (some.length > 0) void attach(draft, some, files).then((more) => setFiles((was) => [...was, ...more]));
+    if (some.length > 0 && limits.value !== null) setFiles([...files, ...attach(some, files)]);
   };
   const bad = files.some((f) => f.problem !== "");
   const ready = text.trim() !== "" && !bad;
@@ -39,7 +39,7 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
   };
   return (
     <form class={"composer" + (over ? " over" : "")} aria-label={t("composer")} onSubmit={(e) => { e.preventDefault(); submit(); }}
-      onDragOver={(e) => { if (e.dataTransfer?.types.includes("Files")) { e.preventDefault(); setOver(true); } }}
+      onDragOver={(e) => { if (limits.value !== null && e.dataTransfer?.types.includes("Files")) { e.preventDefault(); setOver(true); } }}
       onDragLeave={(e) => { if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setOver(false); }}
       onDrop={(e) => { if (e.dataTransfer?.files.length) { e.preventDefault(); add(e.dataTransfer.files); } setOver(false); }}>
       <Attachments list={files} remove={(a) => setFiles(files.filter((f) => f !== a))} />
@@ -49,8 +49,8 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
           if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); submit(); }
         }} />
       <div class="composer-row">
-        <input ref={picker} type="file" multiple class="sr" tabIndex={-1} aria-label={t("addFiles")} onChange={(e) => { add(e.currentTarget.files); e.currentTarget.value = ""; area.current?.focus(); }} />
-        <IconButton icon="clip" label={t("addFiles")} onClick={() => picker.current?.click()} />
+        {limits.value && <><input ref={picker} type="file" multiple class="sr" tabIndex={-1} aria-label={t("addFiles")} onChange={(e) => { add(e.currentTarget.files); e.currentTarget.value = ""; area.current?.focus(); }} />
+        <IconButton icon="clip" label={t("addFiles")} onClick={() => picker.current?.click()} /></>}
         <Choices thread={draft} />
         <span class="grow" />
         {stop && text.trim() === ""

@@ -21,7 +21,8 @@ export async function learnChoices(): Promise<void> {
     post<{ assistant_id: string; graph_id: string; name: string; metadata: Record<string, unknown> }[]>("/assistants/search", { limit: 100 }).catch(() => []),
   ]);
   models.value = list;
-  assistants.value = found.map((a) => (a.metadata["created_by"] === "system" ? { id: a.graph_id, name: a.graph_id } : { id: a.assistant_id, name: a.name }));
+  assistants.value = found.map((a) => (a.metadata["created_by"] === "system" ? { id: a.graph_id, name: a.graph_id } : { id: a.assistant_id, name: a.name }))
+    .sort((a, b) => Number(b.id === "agent") - Number(a.id === "agent"));
 }
 
 /** The choice of a thread, or of the new question; what was chosen last where nothing was. */

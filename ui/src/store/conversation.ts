@@ -67,7 +67,7 @@ export class Conversation {
     this.pump();
   }
 
-  open(): void { if (!this.fresh) void this.sync(); void look(this.thread); }
+  open(): void { if (!this.fresh) void this.sync(); }
   close(): void { this.life.abort(); cancelAnimationFrame(this.frame); }
 
   /** Asks the server which runs there are; those that it has and we do not were asked elsewhere. */

@@ -10,12 +10,17 @@ interface Limits { max_files: number; max_file_size: number; max_total_size: num
 export interface Attached { key: number; file: File; problem: string; name: string | null }
 
 let next = 1;
-let limits: Promise<Limits | null> | null = null;
+/** What one upload may hold; null where the server has no files, undefined until it has said so. */
+export const limits = signal<Limits | null | undefined>(undefined);
+
+/** Asks whether threads have files here. */
+export async function learnFiles(): Promise<void> {
+  limits.value = await get<Limits>("/threads/new/uploads/limits").catch(() => null);
+}
 
 /** Files as they are attached; one that the server would not take says why. */
-export async function attach(thread: string, files: File[], already: Attached[]): Promise<Attached[]> {
-  limits ??= get<Limits>(`/threads/${thread}/uploads/limits`).catch(() => { limits = null; return null; });
-  const most = await limits;
+export function attach(files: File[], already: Attached[]): Attached[] {
+  const most = limits.value;
   let count = already.length, total = already.reduce((n, a) => n + a.file.size, 0);
   return files.map((file) => {
     count++;
@@ -55,6 +60,7 @@ export const shown = signal<{ path: string | null; from: HTMLElement | null } | 
 let of = "";
 
 export async function look(thread: string): Promise<void> {
+  if (!limits.value) return;
   if (thread !== of) { of = thread; shelf.value = { outputs: [], uploads: [] }; }
   const list = (path: string) => get<{ files: ThreadFile[] }>(`/threads/${thread}/${path}`).then((l) => l.files, () => null);
   const [outputs, uploads] = await Promise.all([list("artifacts"), list("uploads/list")]);
