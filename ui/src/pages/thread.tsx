@@ -44,7 +44,7 @@ export function ThreadPage({ conversation }: { conversation: Conversation }): JS
         {asks && <span class="pill wait"><span class="dot" aria-hidden="true" />{t("waitingForYou")}</span>}
         <span class="grow" />
         {used > 0 && <span class="meta not-phone">{t("tokens", number(used))}</span>}
-        {limits.value && <button type="button" class="icon-button files-button" aria-label={t("files")} title={t("files")} aria-expanded={filesOpen.value !== null} onClick={(e) => { if (filesOpen.value) closeFile(); else { closeSource(); openFile(null, e.currentTarget as HTMLElement); } }}>
+        {limits.value && <button type="button" class="icon-button files-button" aria-label={count > 0 ? `${t("files")}, ${count}` : t("files")} title={t("files")} aria-expanded={filesOpen.value !== null} onClick={(e) => { if (filesOpen.value) closeFile(); else { closeSource(); openFile(null, e.currentTarget as HTMLElement); } }}>
           <Icon name="folder" />{count > 0 && <span class="badge">{count}</span>}</button>}
         {last && last.id !== "" && <IconButton icon="inspect" label={t("inspect")} keys="i" onClick={() => go({ name: "run", id: last.id, seq: null })} />}
       </header>

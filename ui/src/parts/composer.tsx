@@ -17,9 +17,13 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
   const [over, setOver] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
+  const shown = useRef(draft);
   useEffect(() => {
-    setText(keep.get("draft." + draft) ?? "");
-    setFiles([]);
+    if (shown.current !== draft) {
+      shown.current = draft;
+      setText(keep.get("draft." + draft) ?? "");
+      setFiles([]);
+    }
     // A phone's keyboard must not jump up by itself.
     if (focus && !matchMedia("(pointer: coarse)").matches) area.current?.focus({ preventScroll: true });
   }, [draft]);
