@@ -154,7 +154,7 @@ func TestWhatAgentsLeaveIsListedAndSafelyShown(t *testing.T) {
 	p.ask("Write the report")
 	p.until("it is done", complete)
 	p.until("the files are counted", `document.querySelector(".files-button .badge")?.innerText === "6"`)
-	p.eval(`document.querySelectorAll(".work-head[aria-expanded=false]").forEach((e) => e.click())`, nil)
+	p.until("what was presented stands below the answer", `[...document.querySelectorAll(".presented li")].map((e) => e.innerText.split("\n")[0]).join("|") === "report.md|levels.csv"`)
 	p.press("Open report.md")
 	p.until("Markdown is set", `document.querySelector(".files-drawer .md strong")?.innerText === "25 cm"`)
 	p.press("Source")
@@ -180,6 +180,8 @@ func TestWhatAgentsLeaveIsListedAndSafelyShown(t *testing.T) {
 	if origin != "opaque" || p.is(`"pwned" in window`) {
 		t.Errorf("the page can be reached: %q", origin)
 	}
+	p.press("Close")
+	p.until("the drawer is closed, and the focus is back", `!document.querySelector(".files-drawer") && document.activeElement.getAttribute("aria-label") === "Open report.md"`)
 	for _, address := range []string{"?format=zip", "/mnt/user-data/outputs/report.md?download=true"} {
 		var disposition string
 		p.eval(`fetch("/threads/" + location.hash.split("/")[2] + "/artifacts`+address+`").then((r) => r.headers.get("Content-Disposition"))`, &disposition)
@@ -208,15 +210,16 @@ func TestModelThinkingAndAssistantAreChosenAndRemembered(t *testing.T) {
 	}
 	p.until("assistants are offered", `document.querySelectorAll(".pick select").length === 2`)
 	pick(1, "thinker")
+	p.until("it thinks unless it is told not to", `document.querySelector(".pick.toggle")?.getAttribute("aria-pressed") === "true"`)
 	p.press("Think")
-	p.until("it is on", `document.querySelector(".pick.toggle")?.getAttribute("aria-pressed") === "true"`)
+	p.until("it is off", `document.querySelector(".pick.toggle")?.getAttribute("aria-pressed") === "false"`)
 	p.ask("Which model?")
 	p.until("it is answered", complete)
-	if got := p.text(".message"); !strings.Contains(got, `"model_name":"thinker"`) || !strings.Contains(got, `"thinking_enabled":true`) {
+	if got := p.text(".message"); !strings.Contains(got, `"model_name":"thinker"`) || !strings.Contains(got, `"thinking_enabled":false`) {
 		t.Errorf("the run was configured with %q", got)
 	}
 	p.reload()
-	p.until("the thread remembers", `document.querySelectorAll(".pick select")[1]?.value === "thinker" && document.querySelector(".pick.toggle")?.getAttribute("aria-pressed") === "true"`)
+	p.until("the thread remembers", `document.querySelectorAll(".pick select")[1]?.value === "thinker" && document.querySelector(".pick.toggle")?.getAttribute("aria-pressed") === "false"`)
 	p.press("Answer again")
 	p.until("another version has the same model", `document.querySelector(".question-tools")?.innerText.includes("2 / 2") && document.querySelector(".message")?.innerText.includes("thinker")`)
 	pick(0, "research")

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../icons";
 import { t } from "../i18n";
 import { keep } from "../prefs";
-import { assistants, choiceOf, keepChoice, modelOf, usable } from "../store/choices";
+import { assistants, choiceOf, keepChoice, modelOf, plans, usable } from "../store/choices";
 import { attach, limits, type Attached } from "../store/files";
 import { IconButton } from "./buttons";
 import { Attachments } from "./files";
@@ -85,6 +85,7 @@ function Choices({ thread }: { thread: string }): JSX.Element {
           </select></label>
       )}
       {model?.thinking && <button type="button" class="pick toggle" aria-pressed={choice.thinking} title={t("thinkingHint")} onClick={() => set({ thinking: !choice.thinking })}><Icon name="thought" size={14} />{t("thinkingWord")}</button>}
+      {plans(choice) && <button type="button" class="pick toggle" aria-pressed={choice.plan} title={t("planHint")} onClick={() => set({ plan: !choice.plan })}><Icon name="check" size={14} />{t("plan")}</button>}
     </>
   );
 }

@@ -31,6 +31,26 @@ export function Sent({ names }: { names: string[] }): JSX.Element | null {
   ))}</ul>;
 }
 
+/** The files that an answer is about, each in a line. */
+export function Presented({ paths }: { paths: string[] }): JSX.Element | null {
+  if (paths.length === 0) return null;
+  return (
+    <ul class="presented" aria-label={t("files")}>
+      {paths.map((path) => {
+        const known = shelf.value.outputs.find((f) => f.path === path);
+        const name = path.split("/").at(-1) ?? path;
+        return (
+          <li key={path}>
+            <button type="button" class="list-row" aria-label={t("openFile", name)} onClick={(e) => openFile(path, e.currentTarget as HTMLElement)}><Icon name="file" /><span class="file-name grow">{name}</span></button>
+            {known && <span class="meta">{size(known.size)}</span>}
+            {known && <IconButton icon="download" label={t("downloadFile", name)} onClick={() => void download(known.artifact_url + "?download=true", name).catch(() => {})} />}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
 /** The list of a thread's files, or one of them. */
 export function FilesDrawer({ conversation }: { conversation: Conversation }): JSX.Element | null {
   const o = shown.value;

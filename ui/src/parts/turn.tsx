@@ -7,11 +7,11 @@ import { Icon, Spinner } from "../icons";
 import { number, span, t } from "../i18n";
 import { go } from "../route";
 import type { Conversation } from "../store/conversation";
-import { answerText } from "../store/output";
+import { answerText, presented } from "../store/output";
 import type { Turn } from "../store/turn";
 import { Answered, Ask } from "./asks";
 import { Button, CopyButton, IconButton } from "./buttons";
-import { Sent } from "./files";
+import { Presented, Sent } from "./files";
 import { planIn, PlanList } from "./plan";
 import { Output } from "./work";
 
@@ -31,6 +31,7 @@ export function TurnView({ turn, conversation, last }: { turn: Turn; conversatio
         {o?.tasks?.map((child) => <Child key={child.task_id} child={child} turn={turn} live={live} />)}
         {live && (o?.output.length ?? 0) === 0 && <Waiting turn={turn} status={o?.status} />}
         {!o && ended && <p class="meta"><Spinner /> {t("loading")}</p>}
+        {o && ended && <Presented paths={presented(o)} />}
         {o && <End turn={turn} o={o} conversation={conversation} last={last} />}
       </div>
       {o && ended && <Foot turn={turn} o={o} conversation={conversation} />}

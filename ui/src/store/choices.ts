@@ -6,13 +6,15 @@ import { get, post } from "../wire/api";
 export interface Model { name: string; provider: string; model: string; thinking: boolean; vision: boolean; default: boolean; usable: boolean }
 export interface Assistant { id: string; name: string }
 
-export interface Choice { assistant: string; model: string; thinking: boolean }
+/** plan: the agent writes down what it is going to do, and keeps the list. */
+export interface Choice { assistant: string; model: string; thinking: boolean; plan: boolean }
 
 export const models = signal<Model[]>([]);
 export const assistants = signal<Assistant[]>([]);
 export const usable = computed(() => models.value.filter((m) => m.usable));
+const planners = signal<ReadonlySet<string>>(new Set());
 const kept = signal<Record<string, Choice>>({});
-const none: Choice = { assistant: "", model: "", thinking: false };
+const none: Choice = { assistant: "", model: "", thinking: true, plan: false };
 
 /** Asks the server what there is to choose from. One that has no list of models offers no choice of them. */
 export async function learnChoices(): Promise<void> {
@@ -21,8 +23,15 @@ export async function learnChoices(): Promise<void> {
     post<{ assistant_id: string; graph_id: string; name: string; metadata: Record<string, unknown> }[]>("/assistants/search", { limit: 100 }).catch(() => []),
   ]);
   models.value = list;
-  assistants.value = found.map((a) => (a.metadata["created_by"] === "system" ? { id: a.graph_id, name: a.graph_id } : { id: a.assistant_id, name: a.name }))
+  const known = found.map((a) => (a.metadata["created_by"] === "system" ? { id: a.graph_id, name: a.graph_id } : { id: a.assistant_id, name: a.name }));
+  const assistantIDs = known.map((a) => a.id);
+  const doubles: Record<string, string> = { lead_agent: "agent", deep_research: "research" }; // other names of the same
+  assistants.value = known.filter((a) => !assistantIDs.includes(doubles[a.id] ?? ""))
     .sort((a, b) => Number(b.id === "agent") - Number(a.id === "agent"));
+  // What an assistant can be told is in its schema.
+  const can = await Promise.all(found.slice(0, 20).map((a, i) => get<{ config_schema?: unknown; context_schema?: unknown }>(`/assistants/${a.assistant_id}/schemas`)
+    .then((s) => (JSON.stringify([s.config_schema, s.context_schema]).includes('"is_plan_mode"') ? [assistantIDs[i]!] : []), () => [])));
+  planners.value = new Set(can.flat());
 }
 
 /** The choice of a thread, or of the new question; what was chosen last where nothing was. */
@@ -33,7 +42,7 @@ export function choiceOf(thread: string): Choice {
 function read(key: string): Choice | null {
   try {
     const v = JSON.parse(keep.get(key) ?? "null") as Partial<Choice> | null;
-    return v && { assistant: String(v.assistant ?? ""), model: String(v.model ?? ""), thinking: v.thinking === true };
+    return v && { assistant: String(v.assistant ?? ""), model: String(v.model ?? ""), thinking: v.thinking !== false, plan: v.plan === true };
   } catch { return null; }
 }
 
@@ -47,10 +56,14 @@ export function modelOf(choice: Choice): Model | undefined {
   return usable.value.find((m) => m.name === choice.model) ?? usable.value.find((m) => m.default);
 }
 
+/** Whether an assistant can be told to plan. */
+export function plans(choice: Choice): boolean { return planners.value.has(choice.assistant || "agent"); }
+
 /** The settings of a run. A model that is gone is not asked for. */
 export function configurable(choice: Choice): { configurable?: Record<string, unknown> } {
   const out: Record<string, unknown> = {};
   if (usable.value.some((m) => m.name === choice.model)) out["model_name"] = choice.model;
-  if (choice.thinking && modelOf(choice)?.thinking) out["thinking_enabled"] = true;
+  if (modelOf(choice)?.thinking) out["thinking_enabled"] = choice.thinking;
+  if (choice.plan && plans(choice)) out["is_plan_mode"] = true;
   return Object.keys(out).length === 0 ? {} : { configurable: out };
 }
