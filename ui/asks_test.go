@@ -151,6 +151,17 @@ func TestAPlanIsAcceptedEditedOrMadeAnew(t *testing.T) {
 	p.clean()
 }
 
+func TestAPlanForProgramsIsNotReadToPeople(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.ask(`Say: {"locale":"en-US","has_enough_context":false,"title":"Low water","steps":[{"title":"Gauges"},{"title":"Freight"}]}`)
+	p.until("it is a line", `document.querySelector(".planned")?.innerText === "Planned, 2 steps"`)
+	if got := p.text(".answer"); strings.Contains(got, "locale") {
+		t.Errorf("the answer shows %q", got)
+	}
+	p.clean()
+}
+
 func TestAPlanIsAListThatLives(t *testing.T) {
 	s := newStage(t)
 	p := browse(t).open(s.url())

@@ -47,7 +47,7 @@ const en = {
   assistant: "Assistant", model: "Model", thinkingWord: "Think", thinkingHint: "Let the model think before it answers", planHint: "Write down a plan first, and keep it while working",
   letItDecide: "Let it decide", approveOnce: "Allow once", approveThread: "Allow in this conversation", editArguments: "Change…", reject: "Refuse", approveEdited: "Allow as changed", whyNot: "Why not? It is told (may be empty)",
   canDo: "It can: {0}", notJSON: "This is no JSON object.", needed: "needed", edited: "Allowed, as changed",
-  plan: "Plan", stepPending: "to do", stepSkipped: "left out", planAccepted: "Plan accepted", planChanged: "Plan accepted with changes, {0} steps", stepTitle: "What to find out or do", stepAbout: "Details", stepN: "Step {0}", stepAboutN: "Details of step {0}",
+  plan: "Plan", planning: "Planning…", planned: "Planned, {0} steps", stepPending: "to do", stepSkipped: "left out", planAccepted: "Plan accepted", planChanged: "Plan accepted with changes, {0} steps", stepTitle: "What to find out or do", stepAbout: "Details", stepN: "Step {0}", stepAboutN: "Details of step {0}",
   moveUp: "Move step {0} up", moveDown: "Move step {0} down", removeStep: "Remove step {0}", putBack: "Put back", addStep: "Add a step", asProposed: "As it was proposed", planWords: "Or say what should be different",
   anotherPlan: "Plan anew", acceptPlan: "Accept and start", acceptChanged: "Accept the changes and start", nothingRuns: "Nothing runs until you accept.",
 };
@@ -98,7 +98,7 @@ const zh: typeof en = {
   assistant: "助手", model: "模型", thinkingWord: "思考", thinkingHint: "让模型先思考再回答", planHint: "先写下计划，并在工作时更新",
   letItDecide: "由它决定", approveOnce: "允许这一次", approveThread: "在此对话中允许", editArguments: "修改…", reject: "拒绝", approveEdited: "按修改后的允许", whyNot: "为什么不？会告诉它（可留空）",
   canDo: "它能：{0}", notJSON: "这不是 JSON 对象。", needed: "必填", edited: "修改后允许",
-  plan: "计划", stepPending: "待办", stepSkipped: "已略过", planAccepted: "已确认计划", planChanged: "已修改并确认计划，{0} 步", stepTitle: "要了解或要做的事", stepAbout: "细节", stepN: "第 {0} 步", stepAboutN: "第 {0} 步的细节",
+  plan: "计划", planning: "正在计划…", planned: "已计划，{0} 步", stepPending: "待办", stepSkipped: "已略过", planAccepted: "已确认计划", planChanged: "已修改并确认计划，{0} 步", stepTitle: "要了解或要做的事", stepAbout: "细节", stepN: "第 {0} 步", stepAboutN: "第 {0} 步的细节",
   moveUp: "上移第 {0} 步", moveDown: "下移第 {0} 步", removeStep: "删除第 {0} 步", putBack: "恢复", addStep: "添加一步", asProposed: "恢复原计划", planWords: "或者说明要改什么",
   anotherPlan: "重新计划", acceptPlan: "确认并开始", acceptChanged: "确认修改并开始", nothingRuns: "你确认之前不会开始。",
 };

@@ -47,9 +47,19 @@ function Waiting({ turn, status }: { turn: Turn; status: string | undefined }): 
 
 /** A sub-agent that no tool's result contains. */
 function Child({ child, turn, live }: { child: TaskObject; turn: Turn; live: boolean }): JSX.Element {
+  const [chosen, choose] = useState<boolean | null>(null);
+  const failed = child.status === "failed";
+  const working = live && child.status !== "completed" && child.status !== "canceled" && child.status !== "expired" && !failed;
+  const open = chosen ?? working;
+  const n = child.output.filter((i) => i.type !== "tool_result").length;
   return (
-    <section class="agent"><div class="agent-head"><Icon name="agent" /><span class="meta">{t("subAgent")}</span><strong class="grow">{child.title ?? child.agent ?? ""}</strong></div>
-      <div class="agent-body"><Output items={child.output} place={{ turn, live, depth: 1 }} /></div></section>
+    <section class={"agent" + (failed ? " failed" : "")}>
+      <button type="button" class="agent-head" aria-expanded={open} onClick={() => choose(!open)}>
+        {working ? <Spinner /> : <Icon name={failed ? "warn" : "agent"} />}<span class="meta">{t("subAgent")}</span><strong class="grow">{child.title ?? child.agent ?? ""}</strong>
+        <span class="meta">{failed ? t("failed") : n === 1 ? t("step") : t("steps", n)}</span><Icon name={open ? "chevronUp" : "chevronDown"} size={14} />
+      </button>
+      {open && <div class="agent-body"><Output items={child.output} place={{ turn, live: working, depth: 1 }} /></div>}
+    </section>
   );
 }
 

@@ -28,9 +28,9 @@ export async function learnChoices(): Promise<void> {
   const doubles: Record<string, string> = { lead_agent: "agent", deep_research: "research" }; // other names of the same
   assistants.value = known.filter((a) => !assistantIDs.includes(doubles[a.id] ?? ""))
     .sort((a, b) => Number(b.id === "agent") - Number(a.id === "agent"));
-  // What an assistant can be told is in its schema.
-  const can = await Promise.all(found.slice(0, 20).map((a, i) => get<{ config_schema?: unknown; context_schema?: unknown }>(`/assistants/${a.assistant_id}/schemas`)
-    .then((s) => (JSON.stringify([s.config_schema, s.context_schema]).includes('"is_plan_mode"') ? [assistantIDs[i]!] : []), () => [])));
+  // An assistant that can plan has a place for its list.
+  const can = await Promise.all(found.slice(0, 20).map((a, i) => get<{ state_schema?: { properties?: Record<string, unknown> } }>(`/assistants/${a.assistant_id}/schemas`)
+    .then((s) => ("todos" in (s.state_schema?.properties ?? {}) ? [assistantIDs[i]!] : []), () => [])));
   planners.value = new Set(can.flat());
 }
 

@@ -67,9 +67,18 @@ export function presented(o: TaskObject | null): string[] {
   return [...out];
 }
 
+/** Whether a message is a plan for programs. People see the plan itself, which is told beside it. */
+export function isPlan(item: Item): boolean {
+  const blocks = blocksOf(item);
+  const text = blocks.length === 1 ? (blocks[0]!.text ?? "").trimStart() : "";
+  if (!text.startsWith("{")) return false;
+  const fields = fieldsOf(text);
+  return "has_enough_context" in fields || "locale" in fields;
+}
+
 /** The words of an answer, without thoughts and tools. */
 export function answerText(o: TaskObject | null): string {
-  return (o?.output ?? []).filter((i) => i.type === "message")
+  return (o?.output ?? []).filter((i) => i.type === "message" && !isPlan(i))
     .map((i) => blocksOf(i).map((b) => b.text ?? "").join("\n\n")).filter((s) => s !== "").join("\n\n");
 }
 
