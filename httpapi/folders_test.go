@@ -183,7 +183,7 @@ func TestArtifactsNeverRunInOurOrigin(t *testing.T) {
 	}
 	_, archive := w.call("GET", "/threads/"+folderThread+"/artifacts?format=zip", "")
 	z, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
-	if err != nil || len(z.File) != 10 {
+	if err != nil || len(z.File) != 11 {
 		t.Errorf("the archive: %v, %d bytes", err, len(archive))
 	}
 }
