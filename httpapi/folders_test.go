@@ -155,6 +155,14 @@ func TestArtifactsNeverRunInOurOrigin(t *testing.T) {
 		strings.Contains(h.Get("Content-Security-Policy"), "allow-same-origin") {
 		t.Errorf("a preview is served with %v", h)
 	}
+	if res, body := put("x.pdf", "%PDF-1.4", ""); res.StatusCode != 200 {
+		t.Fatalf("x.pdf: %s %s", res.Status, body)
+	}
+	res, _ = w.call("GET", at+"x.pdf?preview=true", "")
+	if h := res.Header; h.Get("Content-Type") != "application/pdf" || h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") ||
+		!strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'self'") {
+		t.Errorf("the preview of a PDF is served with %v", h)
+	}
 	res, body := put("report.md", "# One", "")
 	var written struct{ Sha256 string }
 	if err := json.Unmarshal([]byte(body), &written); err != nil || res.StatusCode != 200 {
@@ -175,7 +183,7 @@ func TestArtifactsNeverRunInOurOrigin(t *testing.T) {
 	}
 	_, archive := w.call("GET", "/threads/"+folderThread+"/artifacts?format=zip", "")
 	z, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
-	if err != nil || len(z.File) != 10 {
+	if err != nil || len(z.File) != 11 {
 		t.Errorf("the archive: %v, %d bytes", err, len(archive))
 	}
 }

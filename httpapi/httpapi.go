@@ -24,6 +24,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/chat"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
+	"github.com/tributary-ai/tributary/internal/server/models"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
 )
 
@@ -49,6 +50,9 @@ type (
 	CustomAgents = agents.Agents
 	CustomAgent  = custom.Agent
 )
+
+// Model is a model that a run may ask for.
+type Model = models.Model
 
 // Options are the settings of a [Handler]; the zero value serves every wire at the root, to the local user.
 type Options struct {
@@ -79,6 +83,8 @@ type Options struct {
 	Convert func(name string, file io.ReaderAt, size int64) (markdown string, ok bool, err error)
 	// Agents, where set, are the custom agents behind /agents. Those who run agents must be given the same.
 	Agents CustomAgents
+	// Models, where set, are what GET /models lists: those that a run may ask for.
+	Models []Model
 	// Page is the page for people at /, as ui.Files has it; without it browsers are led to the description of the routes. It
 	// is served with Docs and at the root only: it looks for what it needs there.
 	Page fs.FS
@@ -128,7 +134,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
-		Documents: opt.Documents, Agents: opt.Agents,
+		Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
 		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				for piece, err := range parts.Write(ctx, who.Owner, system, text) {

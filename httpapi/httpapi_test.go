@@ -219,6 +219,22 @@ func TestWebhooksAndCronsAreThereWhenTheyAreWanted(t *testing.T) {
 	}
 }
 
+func TestModelsAreListedWhereTheyAreKnown(t *testing.T) {
+	w := serve(t, tributary.Options{}, httpapi.Options{})
+	if res, text := w.call("GET", "/models", ""); res.StatusCode != http.StatusNotFound {
+		t.Errorf("without a list: %d %s, want 404", res.StatusCode, text)
+	}
+	w = serve(t, tributary.Options{}, httpapi.Options{Models: []httpapi.Model{{Name: "small", Provider: "ollama", Default: true, Usable: true}, {Name: "large", Thinking: true}}})
+	res, text := w.call("GET", "/models", "")
+	var got struct{ Models []httpapi.Model }
+	if err := json.Unmarshal([]byte(text), &got); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("got %d %s, %v", res.StatusCode, text, err)
+	}
+	if len(got.Models) != 2 || got.Models[0].Name != "small" || !got.Models[0].Default || !got.Models[1].Thinking || got.Models[1].Usable {
+		t.Errorf("the models are %+v", got.Models)
+	}
+}
+
 // The library and the wires are one: what one of them starts, the other follows.
 func TestTheLibraryAndTheWiresSeeTheSame(t *testing.T) {
 	w := serve(t, tributary.Options{}, httpapi.Options{})

@@ -1,7 +1,7 @@
 // Laws of the Markdown splitter, on texts cut at every letter. TypeScript is built to build/ by npm test.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heal, split, Splitter } from "./build/markdown/split.js";
+import { heal, split, Splitter } from "./build/src/markdown/split.js";
 
 const texts = {
   "paragraphs": "One\ntwo\n\nthree **four**\n\n\nfive",

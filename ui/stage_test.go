@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -46,13 +47,16 @@ func TestMain(m *testing.M) {
 // perform serves the page with an agent that plays its parts by heart.
 func perform(dir, addr string) error {
 	ctx := context.Background()
-	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, MaxAttempts: 100, Graphs: map[string]tributary.Builder{
-		"agent": func(context.Context, tributary.Config) (*graph.Graph, error) { return cast() },
+	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, MaxAttempts: 100, Files: true, Graphs: map[string]tributary.Builder{
+		"agent":    func(_ context.Context, c tributary.Config) (*graph.Graph, error) { return cast(dir, c.Configurable) },
+		"research": func(context.Context, tributary.Config) (*graph.Graph, error) { return researcher() },
 	}})
 	if err != nil {
 		return err
 	}
-	srv, err := httpapi.New(rt, httpapi.Options{Page: ui.Files(), Model: "offline"})
+	srv, err := httpapi.New(rt, httpapi.Options{Page: ui.Files(), Model: "offline", Models: []httpapi.Model{
+		{Name: "offline", Provider: "offline", Default: true, Usable: true}, {Name: "thinker", Provider: "scripted", Thinking: true, Usable: true}, {Name: "keyless", Provider: "scripted"},
+	}})
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,7 @@ var river = func() string {
 	return b.String()
 }()
 
-func cast() (*graph.Graph, error) {
+func cast(dir string, configurable json.RawMessage) (*graph.Graph, error) {
 	search := tool.Func("search", "Finds passages.", func(_ context.Context, _ struct {
 		Query string `json:"query"`
 	}) (item.ToolResult, error) {
@@ -102,7 +106,7 @@ func cast() (*graph.Graph, error) {
 	}) (string, error) {
 		return tool.Ask[string](c.Scope, tool.Question{Value: in.Question, Kind: string(event.AskClarification), Options: []string{"Germany, all cargo", "The whole Rhine"}})
 	})
-	tools, err := tool.NewSet(tool.Repeatable(search), tool.Repeatable(remove), tool.Repeatable(clarify))
+	tools, err := tool.NewSet(append(props(dir), tool.Repeatable(search), tool.Repeatable(remove), tool.Repeatable(clarify))...)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +116,7 @@ func cast() (*graph.Graph, error) {
 		}
 		return scripted.Call("s1", "search", `{"query":"EventSource reconnect"}`)
 	})
-	return agent.New(agent.Options{Name: "agent", Model: scripted.New(play), Tools: tools, Subs: []agent.Sub{{
+	return agent.New(agent.Options{Name: "agent", Model: scripted.New(playWith(configurable)), Tools: tools, Middleware: []agent.Middleware{todos()}, Subs: []agent.Sub{{
 		Name: "helper", Description: "Looks things up.", Options: agent.Options{Model: helper, Tools: tools},
 	}}})
 }
@@ -129,6 +133,9 @@ func play(req model.Request) scripted.Script {
 			results++
 			last = m.Text()
 		}
+	}
+	if s, ok := playProps(asked, last, results); ok {
+		return s
 	}
 	switch {
 	case strings.HasPrefix(asked, "Tell the story"):

@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"text/tabwriter"
+
+	"github.com/tributary-ai/tributary/httpapi"
+	"github.com/tributary-ai/tributary/model/registry"
 )
 
 type modelsCmd struct{}
@@ -34,4 +37,16 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "-"
+}
+
+// choosable are the models of a registry as clients are told of them.
+func choosable(r *registry.Registry, usual string) []httpapi.Model {
+	list := []httpapi.Model{}
+	for _, e := range r.Models() {
+		list = append(list, httpapi.Model{
+			Name: e.Name, Provider: e.Provider, Model: e.Info.Model, Thinking: e.Thinking, ReasoningEffort: e.ReasoningEffort, Vision: e.Vision,
+			Default: e.Name == usual, Usable: e.Usable(),
+		})
+	}
+	return list
 }

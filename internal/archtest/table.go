@@ -85,6 +85,7 @@ var Rules = []Rule{
 	{"internal/outbound", nil, nil, "requests for others are made in one way, whoever needs them"},
 	{"internal/server/webhook", []string{"internal/outbound", "internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
+	{"internal/server/models", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it lists what others know"},
 	{"internal/server/documents", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows what others found"},
 	{"internal/server/agents", []string{"internal/custom", "internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows and changes what others keep"},
 	{"internal/server/page", []string{"internal/server/edge"}, nil, "it serves files that it is handed"},

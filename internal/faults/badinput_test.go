@@ -25,6 +25,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/documents"
+	"github.com/tributary-ai/tributary/internal/server/models"
 )
 
 // TestBadInput says everything wrong that it can think of to every route of the real program, and to its sockets. Each time the answer is
@@ -95,6 +96,7 @@ func serverRoutes(t *testing.T) []string {
 	defer rt.Close(t.Context())
 	parts := door.Open(rt)
 	s, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs,
+		Models:    []models.Model{{Name: "offline"}},
 		Documents: func(context.Context, string, int) (documents.Found, error) { return documents.Found{}, nil },
 		Agents:    custom.New(t.TempDir())})
 	if err != nil {

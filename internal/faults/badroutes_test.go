@@ -152,6 +152,7 @@ var badRoutes = map[string]badRoute{
 	"DELETE /runs/crons/{cron_id}":         {},
 
 	"PUT /store/items":         {good: `{"namespace":["a"],"key":"k","value":{}}`, fields: map[string]kind{"namespace": strs, "key": aString, "value": anObj, "ttl": aNumber}},
+	"GET /models":              {},
 	"GET /documents/search":    {query: []string{" q", "?q= q", "?q=%20 q", "?q=a&limit=x limit", "?q=a&limit=0 limit", "?q=a&limit=21 limit", "?q=%ff q"}},
 	"GET /store/items":         {query: []string{" namespace", "?namespace=a key", "?key=k namespace", "?namespace=a&key=k&refresh_ttl=perhaps refresh_ttl", "?namespace=&key=k namespace", "?namespace=a&key= key"}},
 	"DELETE /store/items":      {good: `{"namespace":["no"],"key":"such"}`, fields: map[string]kind{"namespace": strs, "key": aString}},

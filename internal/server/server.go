@@ -26,6 +26,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/mcp"
+	"github.com/tributary-ai/tributary/internal/server/models"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
 	"github.com/tributary-ai/tributary/internal/server/page"
 	"github.com/tributary-ai/tributary/internal/server/stream"
@@ -97,6 +98,8 @@ type Options struct {
 	Documents documents.Search
 	// Agents are the custom agents; without them there are no routes for them.
 	Agents agents.Agents
+	// Models are those that a run may ask for; nil if that is not known, and then there is no route for it.
+	Models []models.Model
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
 	Model string
 	// Write has a model write a text outside of any run; nil, or an error that is chat.ErrNoModel, where nobody can.
@@ -216,6 +219,9 @@ func (s *Server) mount() error {
 	}
 	if s.opt.Agents != nil {
 		agents.New(agents.Options{Agents: s.opt.Agents, Did: s.guard.Did}).Mount(s.routes)
+	}
+	if s.opt.Models != nil {
+		models.Mount(s.routes, s.opt.Models)
 	}
 	if s.opt.NoLangGraph {
 		return nil

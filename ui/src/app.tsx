@@ -13,7 +13,10 @@ import { closeSource, opened, SourceDrawer, stepSource } from "./parts/sources";
 import { Components, Inspector } from "./pages/lazy";
 import { First } from "./pages/first";
 import { ThreadPage } from "./pages/thread";
+import { choiceOf, keepChoice } from "./store/choices";
 import { Conversation } from "./store/conversation";
+import { closeFile, shown, type Attached } from "./store/files";
+import { FilesDrawer } from "./parts/files";
 import { announceNew, find, refresh, waiting } from "./store/threads";
 import { newID } from "./wire/api";
 
@@ -23,12 +26,13 @@ effect(() => {
   const r = route.value;
   const was = current.peek();
   if (r.name !== "thread") {
-    if (r.name !== "run") { was?.close(); current.value = null; opened.value = null; }
+    if (r.name !== "run") { was?.close(); current.value = null; opened.value = null; shown.value = null; }
     return;
   }
   if (was?.thread === r.id) return;
   was?.close();
   opened.value = null;
+  shown.value = null;
   const c = new Conversation(r.id);
   current.value = c;
   c.open();
@@ -48,12 +52,13 @@ effect(() => {
 });
 
 /** Asks in a new thread, whose address is there at once. */
-function askNew(text: string): void {
+function askNew(text: string, files: Attached[] = []): void {
   const c = new Conversation(newID(), true);
+  keepChoice(c.thread, choiceOf("new"));
   announceNew(c.thread, text);
   current.value = c;
   go({ name: "thread", id: c.thread });
-  void c.ask(text).then(() => refresh());
+  void c.ask(text, files).then(() => refresh());
 }
 
 export function App(): JSX.Element {
@@ -66,14 +71,14 @@ export function App(): JSX.Element {
   return (
     <>
       <a class="skip" href="#composer" onClick={(e) => { e.preventDefault(); focusComposer(); }}>{t("composer")}</a>
-      <div class={"frame page-" + r.name + (opened.value ? " with-drawer" : "")}>
+      <div class={"frame page-" + r.name + (opened.value || shown.value ? " with-drawer" : "")}>
         <Rail />
         {r.name === "new" && <main class="conversation"><Phonebar /><Connection /><First ask={askNew} /></main>}
         {r.name === "threads" && <main class="conversation phone-list"><Connection /></main>}
         {r.name === "thread" && c && <ThreadPage conversation={c} key={c.thread} />}
         {r.name === "run" && <Inspector id={r.id} seq={r.seq} />}
         {r.name === "components" && <Components />}
-        <SourceDrawer />
+        {opened.value ? <SourceDrawer /> : r.name === "thread" && c && <FilesDrawer conversation={c} />}
       </div>
       <Palette />
       <Settings />
@@ -99,6 +104,7 @@ function onKey(e: KeyboardEvent): void {
   if (document.querySelector("dialog[open]")) return;
   if (e.key === "Escape") {
     if (opened.value) { closeSource(); return; }
+    if (shown.value) { closeFile(); return; }
     const working = current.value?.working.value;
     if (working && Date.now() - escaped < 800) void current.value?.stop(working).catch(() => {});
     escaped = Date.now();

@@ -39,6 +39,17 @@ const en = {
   play: "Play", pause: "Pause", first: "First event", last: "Last event", inspectorHint: "← → one event, Shift ten, Space plays",
   kSend: "Send", kLine: "New line", kComposer: "To the question", kPalette: "Commands and conversations", kNew: "New question", kStop: "Stop (twice)", kClose: "Close what is open", kSource: "Previous or next source", kTurn: "Previous or next question", kInspect: "Inspect the run", kHelp: "This list",
   justNow: "now", minutes: "{0} min", hours: "{0} h",
+  formula: "Formula", copyOutput: "Copy the output", output: "Output", exitCode: "exit code {0}", changeOf: "Change of {0}", moreLines: "… {0} more lines", openFile: "Open {0}",
+  files: "Files", allFiles: "All files", noFiles: "No files yet. What an agent writes for you is listed here, and what you add to a question.", made: "Made for you", given: "Added by you",
+  download: "Download", downloadFile: "Download {0}", downloadAll: "Download all", removeFile: "Remove {0}", addFiles: "Add files", dropHere: "Drop the files here", removeBad: "Remove the files that cannot be taken",
+  tooLarge: "too large", tooMany: "too many files", tooMuch: "too much at once", preview: "Preview", sourceText: "Source", noPreview: "This kind of file is not shown here. Download it to look at it.",
+  cutShort: "The first {0} of {1} are shown.", table: "Table", rows: "{0} rows", rowsOf: "The first {0} of {1} rows",
+  assistant: "Assistant", model: "Model", thinkingWord: "Think", thinkingHint: "Let the model think before it answers", planHint: "Write down a plan first, and keep it while working",
+  letItDecide: "Let it decide", approveOnce: "Allow once", approveThread: "Allow in this conversation", editArguments: "Change…", reject: "Refuse", approveEdited: "Allow as changed", whyNot: "Why not? It is told (may be empty)",
+  canDo: "It can: {0}", notJSON: "This is no JSON object.", needed: "needed", edited: "Allowed, as changed",
+  plan: "Plan", planning: "Planning…", planned: "Planned, {0} steps", stepPending: "to do", stepSkipped: "left out", planAccepted: "Plan accepted", planChanged: "Plan accepted with changes, {0} steps", stepTitle: "What to find out or do", stepAbout: "Details", stepN: "Step {0}", stepAboutN: "Details of step {0}",
+  moveUp: "Move step {0} up", moveDown: "Move step {0} down", removeStep: "Remove step {0}", putBack: "Put back", addStep: "Add a step", asProposed: "As it was proposed", planWords: "Or say what should be different",
+  anotherPlan: "Plan anew", acceptPlan: "Accept and start", acceptChanged: "Accept the changes and start", nothingRuns: "Nothing runs until you accept.",
 };
 
 const zh: typeof en = {
@@ -79,6 +90,17 @@ const zh: typeof en = {
   play: "播放", pause: "暂停", first: "第一个事件", last: "最后一个事件", inspectorHint: "← → 一个事件，Shift 十个，空格播放",
   kSend: "发送", kLine: "换行", kComposer: "跳到输入框", kPalette: "命令与对话", kNew: "新问题", kStop: "停止（两次）", kClose: "关闭已打开的面板", kSource: "上一个或下一个来源", kTurn: "上一个或下一个问题", kInspect: "检查这次运行", kHelp: "此列表",
   justNow: "刚刚", minutes: "{0} 分钟", hours: "{0} 小时",
+  formula: "公式", copyOutput: "复制输出", output: "输出", exitCode: "退出码 {0}", changeOf: "{0} 的修改", moreLines: "…… 还有 {0} 行", openFile: "打开 {0}",
+  files: "文件", allFiles: "所有文件", noFiles: "还没有文件。代理为你生成的文件和你添加的文件会列在这里。", made: "为你生成", given: "由你添加",
+  download: "下载", downloadFile: "下载 {0}", downloadAll: "全部下载", removeFile: "移除 {0}", addFiles: "添加文件", dropHere: "把文件放在这里", removeBad: "请移除无法接收的文件",
+  tooLarge: "太大", tooMany: "文件太多", tooMuch: "总量太大", preview: "预览", sourceText: "源文本", noPreview: "这类文件无法在此显示，请下载查看。",
+  cutShort: "仅显示前 {0}，共 {1}。", table: "表格", rows: "{0} 行", rowsOf: "前 {0} 行，共 {1} 行",
+  assistant: "助手", model: "模型", thinkingWord: "思考", thinkingHint: "让模型先思考再回答", planHint: "先写下计划，并在工作时更新",
+  letItDecide: "由它决定", approveOnce: "允许这一次", approveThread: "在此对话中允许", editArguments: "修改…", reject: "拒绝", approveEdited: "按修改后的允许", whyNot: "为什么不？会告诉它（可留空）",
+  canDo: "它能：{0}", notJSON: "这不是 JSON 对象。", needed: "必填", edited: "修改后允许",
+  plan: "计划", planning: "正在计划…", planned: "已计划，{0} 步", stepPending: "待办", stepSkipped: "已略过", planAccepted: "已确认计划", planChanged: "已修改并确认计划，{0} 步", stepTitle: "要了解或要做的事", stepAbout: "细节", stepN: "第 {0} 步", stepAboutN: "第 {0} 步的细节",
+  moveUp: "上移第 {0} 步", moveDown: "下移第 {0} 步", removeStep: "删除第 {0} 步", putBack: "恢复", addStep: "添加一步", asProposed: "恢复原计划", planWords: "或者说明要改什么",
+  anotherPlan: "重新计划", acceptPlan: "确认并开始", acceptChanged: "确认修改并开始", nothingRuns: "你确认之前不会开始。",
 };
 
 export type Word = keyof typeof en;

@@ -38,6 +38,13 @@ const paths = {
   book: "M12 6c-2-1.500-5-1.500-8-1v13c3-.5 6-.5 8 1 2-1.500 5-1.500 8-1V5c-3-.5-6-.5-8 1zM12 6v13",
   key: "M14 14a5 5 0 1 0-4-4l-6 6v4h4v-3h3zM16 8v.1",
   quote: "M9 7c-3 1-4 3-4 6v4h5v-5H7.500M18 7c-3 1-4 3-4 6v4h5v-5h-2.500",
+  file: "M6 3h8l4 4v14H6zM14 3v4h4",
+  folder: "M3 6h6l2 2h10v11H3z",
+  clip: "M19 11l-7.500 7.500a4.500 4.500 0 0 1-6.500-6.500L13 4a3 3 0 0 1 4.500 4.500L9.500 16.500a1.500 1.500 0 0 1-2-2L14 8",
+  terminal: "M4 5h16v14H4zM7.500 9.500l3 2.500-3 2.500M12.500 15h4",
+  download: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
+  ring: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16z",
+  skip: "M5 12h14",
 } as const;
 
 export type IconName = keyof typeof paths;

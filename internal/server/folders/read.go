@@ -35,6 +35,8 @@ var harmless = map[string]string{
 var previewed = map[string]string{".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8", ".svg": "image/svg+xml"}
 
 const (
+	// framed is for what a browser's own reader shows, which is no page of ours: in a sandbox it would show nothing.
+	framed  = "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'; frame-ancestors 'self'"
 	inert   = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
 	confine = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; frame-ancestors 'self'"
 )
@@ -65,6 +67,8 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, who run.Identity)
 	policy, disposition := inert, "inline"
 	q := r.URL.Query()
 	switch {
+	case ext == ".pdf" && q.Get("preview") == "true":
+		policy = framed
 	case previewed[ext] != "" && q.Get("preview") == "true":
 		kind, policy = previewed[ext], confine
 	case !ok:

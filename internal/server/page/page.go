@@ -24,8 +24,9 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/edge"
 )
 
-// policy is what a browser may do with the document. Pictures that come with an answer are data: URLs.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+// policy is what a browser may do with the document. Pictures that come with an answer are data: URLs, those of a thread's folder
+// blob: URLs. Frames show files of threads, which the server gives an origin of their own.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 const (

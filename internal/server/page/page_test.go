@@ -112,7 +112,7 @@ func TestFilesAreKeptForEverAndTheDocumentIsNot(t *testing.T) {
 
 func TestTheDocumentAllowsNothingInline(t *testing.T) {
 	policy := get(serve(t), "/").Header.Get("Content-Security-Policy")
-	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || !strings.Contains(policy, "frame-src 'self';") {
 		t.Errorf("the policy is %q, want nothing by default, nothing unsafe and no other host", policy)
 	}
 }

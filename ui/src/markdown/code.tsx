@@ -23,7 +23,17 @@ export function Code({ lang, text, closed }: { lang: string; text: string; close
   );
 }
 
-/** A formula as it was written. */
-export function Formula({ text, block }: { text: string; block?: boolean }): JSX.Element {
+const longestFormula = 5000;
+
+/** A formula: as it was written until what sets it is loaded, and where it cannot be set. */
+export function Formula({ text, block = false }: { text: string; block?: boolean }): JSX.Element {
+  const [set, setSet] = useState<ComponentChildren>(null);
+  useEffect(() => {
+    if (text.length > longestFormula) return;
+    let live = true;
+    void import("./math").then((m) => { if (live) setSet(m.formula(text, block)); }, () => {});
+    return () => { live = false; };
+  }, [text, block]);
+  if (set) return block ? <div class="md-formula" tabIndex={0} role="region" aria-label={t("formula")}>{set}</div> : <span class="md-formula">{set}</span>;
   return block ? <pre class="md-math" tabIndex={0}>{text.trimEnd()}</pre> : <code class="md-math">{text}</code>;
 }

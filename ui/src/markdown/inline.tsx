@@ -144,8 +144,8 @@ export function safe(href: string): string | null {
 }
 
 /** A link to elsewhere. Nothing is loaded before it is clicked, and the other side is not told where from. */
-export function Away({ to, children }: { to: string; children: ComponentChildren }): JSX.Element {
-  return <a href={to} title={to} target="_blank" rel="noopener noreferrer nofollow" referrerpolicy="no-referrer">{children}</a>;
+export function Away({ to, children, class: cls }: { to: string; children: ComponentChildren; class?: string }): JSX.Element {
+  return <a href={to} class={cls} title={to} target="_blank" rel="noopener noreferrer nofollow" referrerpolicy="no-referrer">{children}</a>;
 }
 
 /** A picture that came with the answer is shown; one from elsewhere is offered as a link. */

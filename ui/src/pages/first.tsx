@@ -5,11 +5,12 @@ import { t, type Word } from "../i18n";
 import { offline } from "../store/server";
 import { CopyButton } from "../parts/buttons";
 import { Composer } from "../parts/composer";
+import type { Attached } from "../store/files";
 
 const examples: [IconName, Word, Word][] = [["book", "ex1", "ex1s"], ["search", "ex2", "ex2s"], ["count", "ex3", "ex3s"]];
 const command = "OPENAI_API_KEY=… tributary serve";
 
-export function First({ ask }: { ask: (text: string) => void }): JSX.Element {
+export function First({ ask }: { ask: (text: string, files?: Attached[]) => void }): JSX.Element {
   return (
     <div class="first"><div class="first-inside">
       <h1>{t("heading")}</h1>

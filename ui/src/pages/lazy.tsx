@@ -3,15 +3,17 @@ import { signal } from "@preact/signals";
 import type { ComponentType, JSX } from "preact";
 import { t } from "../i18n";
 
-function lazy<P extends object>(load: () => Promise<ComponentType<P>>): (props: P) => JSX.Element {
+function lazy<P extends object>(load: () => Promise<ComponentType<P>>, part = false): (props: P) => JSX.Element {
   const loaded = signal<ComponentType<P> | null>(null);
   let asked = false;
   return (props) => {
     if (!asked) { asked = true; void load().then((c) => { loaded.value = c; }); }
     const Page = loaded.value;
+    if (!Page && part) return <p class="meta">{t("loading")}</p>;
     return Page ? <Page {...props} /> : <main class="conversation"><p class="empty">{t("loading")}</p></main>;
   };
 }
 
 export const Components = lazy(() => import("./components").then((m) => m.ComponentsPage));
 export const Inspector = lazy<{ id: string; seq: number | null }>(() => import("./inspector").then((m) => m.InspectorPage));
+export const Preview = lazy<{ address: string; name: string }>(() => import("./preview").then((m) => m.FilePreview), true);

@@ -59,6 +59,29 @@ export const sampleTask: TaskObject = {
 };
 
 /** Work that is under way, in each state that a row can have. */
+export const sampleTools = [
+  { type: "tool_call", id: "t1", call_id: "t1", name: "bash", status: "completed", arguments: '{"command":"go test ./wire/...\\ngo vet ./..."}' },
+  { type: "tool_result", id: "t1r", call_id: "t1", name: "bash", status: "in_progress", progress: { message: "testing wire/task", done: 3, total: 11 }, block_list: [{ type: "text", text: "\u001b[32mok\u001b[0m  \twire\t0.8s\nok  \twire/sse\t1.2s\n--- FAIL: TestResume (0.02s)\n    resume_test.go:41: got 5 events, want 6\n" }] },
+  { type: "tool_call", id: "t2", call_id: "t2", name: "str_replace", status: "in_progress", arguments: '{"path":"/mnt/user-data/outputs/resume.go","old_str":"func after(n int) int {\\n\\treturn n\\n}","new_str":"func after(n int) int {\\n\\treturn n + 1 // what follows n' },
+  { type: "tool_call", id: "t4", call_id: "t4", name: "present_files", status: "completed", arguments: '{"filepaths":["/mnt/user-data/outputs/report.md","/mnt/user-data/outputs/levels.csv"]}' },
+  { type: "tool_result", id: "t4r", call_id: "t4", name: "present_files", status: "completed", block_list: [{ type: "text", text: "shown" }] },
+];
+
+/** Finds, with and without a number to cite them by. */
+export const sampleFinds = [
+  { type: "tool_call", id: "t3", call_id: "t3", name: "web_search", status: "completed", arguments: '{"query":"Kaub gauge 2018"}' },
+  { type: "tool_result", id: "t3r", call_id: "t3", name: "web_search", status: "in_progress", block_list: [
+    { type: "text", id: 4, name: "Low water on the Rhine in 2018 — example.org", url: "https://example.org/low-water", text: "At Kaub the gauge fell to 25 cm on 22 October 2018, the lowest level since records began. Barges carried less than a third of their usual cargo for months." },
+    { type: "text", id: 5, name: "Market observation 2018 — example.com", url: "https://example.com/market", text: "Freight rates rose to four times their usual level." },
+  ] },
+];
+
+export const samplePlan = { id: "todos", title: "Low water on the Rhine", steps: [
+  { id: "1", title: "Levels at Kaub since 2018", status: "done", detail: "Daily means, with their source" },
+  { id: "2", title: "What it cost", status: "running", detail: "Freight rates, production that stood still" },
+  { id: "3", title: "Ask the harbour office", status: "failed" }, { id: "4", title: "Outlook to 2050", status: "pending" }, { id: "5", title: "Write the report", status: "skipped" },
+] };
+
 export const sampleWork = [
   { type: "reasoning", id: "wr", status: "in_progress", summary: [{ type: "text", text: "The header wins where both are given." }] },
   { type: "tool_call", id: "w1", call_id: "w1", name: "search", status: "in_progress", arguments: '{"query":"low water Kaub 20' },

@@ -8,6 +8,8 @@ import type { Conversation } from "../store/conversation";
 import { find, seen } from "../store/threads";
 import { useAnnouncements } from "../parts/announcer";
 import { IconButton } from "../parts/buttons";
+import { closeSource } from "../parts/sources";
+import { closeFile, limits, look, openFile, shelf, shown as filesOpen } from "../store/files";
 import { Composer } from "../parts/composer";
 import { Connection } from "../parts/connection";
 import { Follower } from "../parts/scroll";
@@ -30,6 +32,8 @@ export function ThreadPage({ conversation }: { conversation: Conversation }): JS
   useEffect(() => { seen(conversation.thread); }, [working]);
   const asks = last?.object.value?.status === "input_required";
   const thread = find(conversation.thread);
+  useEffect(() => { void look(conversation.thread); }, [conversation, limits.value]);
+  const count = shelf.value.outputs.length;
   const title = thread?.title || turns.find((x) => x.question !== null)?.question || "";
   const used = conversation.path.value.reduce((n, x) => n + (x.object.value?.usage ? x.object.value.usage.input_tokens + x.object.value.usage.output_tokens : 0), 0);
   return (
@@ -40,6 +44,8 @@ export function ThreadPage({ conversation }: { conversation: Conversation }): JS
         {asks && <span class="pill wait"><span class="dot" aria-hidden="true" />{t("waitingForYou")}</span>}
         <span class="grow" />
         {used > 0 && <span class="meta not-phone">{t("tokens", number(used))}</span>}
+        {limits.value && <button type="button" class="icon-button files-button" aria-label={count > 0 ? `${t("files")}, ${count}` : t("files")} title={t("files")} aria-expanded={filesOpen.value !== null} onClick={(e) => { if (filesOpen.value) closeFile(); else { closeSource(); openFile(null, e.currentTarget as HTMLElement); } }}>
+          <Icon name="folder" />{count > 0 && <span class="badge">{count}</span>}</button>}
         {last && last.id !== "" && <IconButton icon="inspect" label={t("inspect")} keys="i" onClick={() => go({ name: "run", id: last.id, seq: null })} />}
       </header>
       <Connection />
@@ -58,7 +64,7 @@ export function ThreadPage({ conversation }: { conversation: Conversation }): JS
           {!follower.following.value && <button type="button" class="new-text" aria-label={t("toEnd")} onClick={() => { getSelection()?.removeAllRanges(); follower.toEnd(); }}><Icon name="down" size={14} />{working && t("newText")}</button>}
           {queued.map((x) => <Queued key={x.key} turn={x} conversation={conversation} />)}
           <Composer draft={conversation.thread} focus placeholder={asks ? t("answerFirst") : working ? t("askNext") : t("ask")}
-            send={(text) => void conversation.ask(text)} stop={working ? () => void conversation.stop(working).catch(() => {}) : null} />
+            send={(text, files) => void conversation.ask(text, files)} stop={working ? () => void conversation.stop(working).catch(() => {}) : null} />
         </div></div>
       )}
     </main>

@@ -1,40 +1,8 @@
-// The blocks of a tool's result: passages that can be cited, texts, pictures, files.
+// A block of a tool's result or of a message that is no running text: text as it came, pictures, files.
 import type { JSX } from "preact";
 import type { Block } from "../../tasks";
 import { t } from "../i18n";
 import { Away, Picture, safe } from "../markdown/inline";
-import type { Turn } from "../store/turn";
-import { opened } from "./sources";
-
-export function Blocks({ blocks, turn, error }: { blocks: Block[]; turn: Turn | null; error: boolean }): JSX.Element {
-  const passages = blocks.filter((b) => typeof b.id === "number" && b.type === "text");
-  const rest = blocks.filter((b) => !passages.includes(b));
-  return (
-    <>
-      {passages.length > 0 && (
-        <ol class="passages">
-          {passages.map((b) => {
-            const [title = "", place = ""] = (b.name ?? b.url ?? "").split(" — ");
-            return (
-              <li key={b.id}><button type="button" class="list-row" onClick={(e) => {
-                if (turn) opened.value = { turn, ref: String(b.id), quote: "", from: e.currentTarget as HTMLElement };
-              }}>
-                <span class="num">{b.id}</span><span class="name">{title}</span><span class="excerpt">{firstLine(b.text ?? "")}</span>
-                <span class="meta">{file(place)}</span>
-              </button></li>
-            );
-          })}
-        </ol>
-      )}
-      {rest.map((b, i) => <One key={i} block={b} error={error} />)}
-    </>
-  );
-}
-
-function firstLine(text: string): string { return (text.split("\n").find((l) => l.trim() !== "") ?? "").slice(0, 160); }
-
-/** The file's name in a place like tributary/wire/task.md#try-it. */
-function file(place: string): string { return place.split("#")[0]!.split("/").at(-1) ?? ""; }
 
 export function One({ block, error = false }: { block: Block; error?: boolean }): JSX.Element {
   switch (block.type) {

@@ -4,36 +4,88 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../icons";
 import { t } from "../i18n";
 import { keep } from "../prefs";
+import { assistants, choiceOf, keepChoice, modelOf, plans, usable } from "../store/choices";
+import { attach, limits, type Attached } from "../store/files";
 import { IconButton } from "./buttons";
+import { Attachments } from "./files";
 
-interface ComposerProps { draft: string; placeholder: string; send: (text: string) => void; stop: (() => void) | null; focus: boolean }
+interface ComposerProps { draft: string; placeholder: string; send: (text: string, files: Attached[]) => void; stop: (() => void) | null; focus: boolean }
 
 export function Composer({ draft, placeholder, send, stop, focus }: ComposerProps): JSX.Element {
   const [text, setText] = useState(() => keep.get("draft." + draft) ?? "");
+  const [files, setFiles] = useState<Attached[]>([]);
+  const [over, setOver] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const shown = useRef(draft);
   useEffect(() => {
-    setText(keep.get("draft." + draft) ?? "");
+    if (shown.current !== draft) {
+      shown.current = draft;
+      setText(keep.get("draft." + draft) ?? "");
+      setFiles([]);
+    }
     // A phone's keyboard must not jump up by itself.
     if (focus && !matchMedia("(pointer: coarse)").matches) area.current?.focus({ preventScroll: true });
   }, [draft]);
   const change = (value: string) => { setText(value); keep.set("draft." + draft, value); };
+  const add = (list: FileList | null | undefined) => {
+    const some = [...(list ?? [])];
+    if (some.length > 0 && limits.value !== null) setFiles([...files, ...attach(some, files)]);
+  };
+  const bad = files.some((f) => f.problem !== "");
+  const ready = text.trim() !== "" && !bad;
   const submit = () => {
+    if (!ready) return;
     const value = text.trim();
-    if (value === "") return;
     change("");
-    send(value);
+    setFiles([]);
+    send(value, files);
   };
   return (
-    <form class="composer" aria-label={t("composer")} onSubmit={(e) => { e.preventDefault(); submit(); }}>
-      <textarea ref={area} id="composer" rows={1} value={text} placeholder={placeholder} aria-label={placeholder} onInput={(e) => change(e.currentTarget.value)}
+    <form class={"composer" + (over ? " over" : "")} aria-label={t("composer")} onSubmit={(e) => { e.preventDefault(); submit(); }}
+      onDragOver={(e) => { if (limits.value !== null && e.dataTransfer?.types.includes("Files")) { e.preventDefault(); setOver(true); } }}
+      onDragLeave={(e) => { if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setOver(false); }}
+      onDrop={(e) => { if (e.dataTransfer?.files.length) { e.preventDefault(); add(e.dataTransfer.files); } setOver(false); }}>
+      <Attachments list={files} remove={(a) => setFiles(files.filter((f) => f !== a))} />
+      <textarea ref={area} id="composer" rows={1} value={text} placeholder={over ? t("dropHere") : placeholder} aria-label={placeholder} onInput={(e) => change(e.currentTarget.value)}
+        onPaste={(e) => { if (e.clipboardData?.files.length) { e.preventDefault(); add(e.clipboardData.files); } }}
         onKeyDown={(e) => {
           if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); submit(); }
         }} />
       <div class="composer-row">
+        {limits.value && <><input ref={picker} type="file" multiple class="sr" tabIndex={-1} aria-label={t("addFiles")} onChange={(e) => { add(e.currentTarget.files); e.currentTarget.value = ""; area.current?.focus(); }} />
+        <IconButton icon="clip" label={t("addFiles")} onClick={() => picker.current?.click()} /></>}
+        <Choices thread={draft} />
+        <span class="grow" />
         {stop && text.trim() === ""
           ? <IconButton icon="stop" label={t("stop")} keys="Esc Esc" class="send stop" onClick={stop} />
-          : <button type="submit" class={"icon-button send" + (text.trim() === "" ? "" : " ready")} aria-label={t("send")} title={t("send")} disabled={text.trim() === ""}><Icon name="up" /></button>}
+          : <button type="submit" class={"icon-button send" + (ready ? " ready" : "")} aria-label={t("send")} title={bad ? t("removeBad") : t("send")} disabled={!ready}><Icon name="up" /></button>}
       </div>
     </form>
+  );
+}
+
+/** Who answers, and how. Where there is nothing to choose nothing is shown. */
+function Choices({ thread }: { thread: string }): JSX.Element {
+  const choice = choiceOf(thread);
+  const model = modelOf(choice);
+  const set = (more: Partial<typeof choice>) => keepChoice(thread, { ...choice, ...more });
+  return (
+    <>
+      {assistants.value.length > 1 && (
+        <label class="pick"><span class="sr">{t("assistant")}</span>
+          <select value={choice.assistant || "agent"} title={t("assistant")} onChange={(e) => set({ assistant: e.currentTarget.value })}>
+            {assistants.value.map((a) => <option key={a.id} value={a.id}>{a.name}</option>)}
+          </select></label>
+      )}
+      {usable.value.length > 1 && (
+        <label class="pick"><span class="sr">{t("model")}</span>
+          <select value={model?.name ?? ""} title={t("model")} onChange={(e) => set({ model: e.currentTarget.value })}>
+            {usable.value.map((m) => <option key={m.name} value={m.name}>{m.name}</option>)}
+          </select></label>
+      )}
+      {model?.thinking && <button type="button" class="pick toggle" aria-pressed={choice.thinking} title={t("thinkingHint")} onClick={() => set({ thinking: !choice.thinking })}><Icon name="thought" size={14} />{t("thinkingWord")}</button>}
+      {plans(choice) && <button type="button" class="pick toggle" aria-pressed={choice.plan} title={t("planHint")} onClick={() => set({ plan: !choice.plan })}><Icon name="check" size={14} />{t("plan")}</button>}
+    </>
   );
 }

@@ -1,17 +1,21 @@
 // A message of the answer: its Markdown, with citations as chips.
 import type { JSX } from "preact";
 import type { Item } from "../../tasks";
+import { Icon, Spinner } from "../icons";
 import { t } from "../i18n";
 import { Cite } from "../markdown/inline";
 import { Markdown } from "../markdown/markdown";
-import { blocksOf, quoteBefore, sourcesOf, withMarkers } from "../store/output";
+import { blocksOf, isPlan, quoteBefore, sourcesOf, withMarkers } from "../store/output";
+import { fieldsOf } from "../store/calls";
 import { One } from "./blocks";
+import { planIn } from "./plan";
 import { Chip } from "./sources";
 import type { Place } from "./work";
 
 export function Message({ item, place }: { item: Item; place: Place }): JSX.Element {
   const live = place.live && item.status === "in_progress";
   const blocks = blocksOf(item);
+  if (isPlan(item)) return <p class="planned">{live ? <Spinner /> : <Icon name="thought" />}<span>{live ? t("planning") : t("planned", planIn(fieldsOf(blocks[0]!.text ?? ""))?.steps.length ?? 0)}</span></p>;
   const sources = sourcesOf(place.turn?.object.peek() ?? null, place.turn?.earlier() ?? []);
   const named = new Set(blocks.flatMap((b) => b.annotations ?? []).map((a) => String(a.reference_id ?? "")));
   const cite = (mark: string, before: string) => {

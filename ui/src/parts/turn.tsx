@@ -7,10 +7,12 @@ import { Icon, Spinner } from "../icons";
 import { number, span, t } from "../i18n";
 import { go } from "../route";
 import type { Conversation } from "../store/conversation";
-import { answerText } from "../store/output";
+import { answerText, presented } from "../store/output";
 import type { Turn } from "../store/turn";
 import { Answered, Ask } from "./asks";
 import { Button, CopyButton, IconButton } from "./buttons";
+import { Presented, Sent } from "./files";
+import { planIn, PlanList } from "./plan";
 import { Output } from "./work";
 
 export function TurnView({ turn, conversation, last }: { turn: Turn; conversation: Conversation; last: boolean }): JSX.Element {
@@ -24,10 +26,12 @@ export function TurnView({ turn, conversation, last }: { turn: Turn; conversatio
       <div class="answer">
         <h2 class="sr">{t("answerWord")}</h2>
         {(o?.attempt ?? 1) > 1 && <p class="note"><Icon name="again" />{t("retryNote")}</p>}
+        {!o?.interrupts?.some((ask) => planIn(ask.value)) && o?.plans?.map((plan) => <PlanList key={plan.id} plan={plan} live={live} />)}
         {o && <Output items={o.output} place={{ turn, live, depth: 0, asks: last && o.status === "input_required" }} />}
         {o?.tasks?.map((child) => <Child key={child.task_id} child={child} turn={turn} live={live} />)}
         {live && (o?.output.length ?? 0) === 0 && <Waiting turn={turn} status={o?.status} />}
         {!o && ended && <p class="meta"><Spinner /> {t("loading")}</p>}
+        {o && ended && <Presented paths={presented(o)} />}
         {o && <End turn={turn} o={o} conversation={conversation} last={last} />}
       </div>
       {o && ended && <Foot turn={turn} o={o} conversation={conversation} />}
@@ -43,9 +47,19 @@ function Waiting({ turn, status }: { turn: Turn; status: string | undefined }): 
 
 /** A sub-agent that no tool's result contains. */
 function Child({ child, turn, live }: { child: TaskObject; turn: Turn; live: boolean }): JSX.Element {
+  const [chosen, choose] = useState<boolean | null>(null);
+  const failed = child.status === "failed";
+  const working = live && child.status !== "completed" && child.status !== "canceled" && child.status !== "expired" && !failed;
+  const open = chosen ?? working;
+  const n = child.output.filter((i) => i.type !== "tool_result").length;
   return (
-    <section class="agent"><div class="agent-head"><Icon name="agent" /><span class="meta">{t("subAgent")}</span><strong class="grow">{child.title ?? child.agent ?? ""}</strong></div>
-      <div class="agent-body"><Output items={child.output} place={{ turn, live, depth: 1 }} /></div></section>
+    <section class={"agent" + (failed ? " failed" : "")}>
+      <button type="button" class="agent-head" aria-expanded={open} onClick={() => choose(!open)}>
+        {working ? <Spinner /> : <Icon name={failed ? "warn" : "agent"} />}<span class="meta">{t("subAgent")}</span><strong class="grow">{child.title ?? child.agent ?? ""}</strong>
+        <span class="meta">{failed ? t("failed") : n === 1 ? t("step") : t("steps", n)}</span><Icon name={open ? "chevronUp" : "chevronDown"} size={14} />
+      </button>
+      {open && <div class="agent-body"><Output items={child.output} place={{ turn, live: working, depth: 1 }} /></div>}
+    </section>
   );
 }
 
@@ -58,6 +72,7 @@ function Question({ turn, conversation, ended }: { turn: Turn; conversation: Con
   return (
     <div class="question">
       <h2 class="sr">{t("youAsked")}</h2>
+      <Sent names={turn.files.value} />
       <div class="bubble">{turn.question}</div>
       <div class="question-tools">
         {state === "sending" && <span class="meta">{t("sending")}</span>}

@@ -9,7 +9,8 @@ import { blocksOf, childOutput, same, segments, type Row, type Segment } from ".
 import type { Turn } from "../store/turn";
 import type { Item } from "../../tasks";
 import { Message } from "./message";
-import { Blocks } from "./blocks";
+import { exitOf, fieldsOf } from "../store/calls";
+import { Progress, ToolBody, viewOf } from "./tools";
 
 /** Where output is shown: whose it is, whether it still grows, whether its task waits for a person. */
 export interface Place { turn: Turn | null; live: boolean; depth: number; asks?: boolean }
@@ -85,12 +86,13 @@ class RowView extends Component<{ row: Row; place: Place }> {
 }
 
 interface LineProps {
-  icon: IconName; state: "working" | "done" | "failed"; verb: string; object: string; mono?: boolean; aside: string; inside: (() => JSX.Element) | null; initially?: boolean;
+  icon: IconName; state: "working" | "done" | "failed"; verb: string; object: string; mono?: boolean; aside: string; inside: (() => JSX.Element) | null; initially?: boolean; below?: JSX.Element | null;
 }
 
 /** One line of work, which opens if there is something inside. */
-function Line({ icon, state, verb, object, mono, aside, inside, initially = false }: LineProps): JSX.Element {
-  const [open, setOpen] = useState(initially);
+function Line({ icon, state, verb, object, mono, aside, inside, initially = false, below = null }: LineProps): JSX.Element {
+  const [chosen, choose] = useState<boolean | null>(null);
+  const open = chosen ?? initially;
   const head = <>
     {state === "working" ? <Spinner /> : <Icon name={state === "failed" ? "warn" : icon} />}
     <strong>{verb}</strong>
@@ -100,7 +102,8 @@ function Line({ icon, state, verb, object, mono, aside, inside, initially = fals
   if (!inside) return <div class={"line " + state}><span class="line-head">{head}</span></div>;
   return (
     <div class={"line " + state}>
-      <button type="button" class="line-head" aria-expanded={open} onClick={() => setOpen(!open)}>{head}<Icon name={open ? "chevronUp" : "chevronDown"} size={14} /></button>
+      <button type="button" class="line-head" aria-expanded={open} onClick={() => choose(!open)}>{head}<Icon name={open ? "chevronUp" : "chevronDown"} size={14} /></button>
+      {below}
       {open && <div class="line-body">{inside()}</div>}
     </div>
   );
@@ -118,20 +121,16 @@ function Thought({ item, place }: { item: Item; place: Place }): JSX.Element {
 
 /** The argument that says most about a call: its only one, or one that is usually called so. */
 export function gist(args: string): string {
-  let value: unknown;
-  try { value = JSON.parse(args); } catch {
-    // It is still being written: show the newest string as far as it has come.
-    const m = /"([^"\\]*(?:\\.[^"\\]*)*)$/.exec(args.replace(/"\s*[}\]]*\s*$/, ""));
-    return m && /:\s*"[^"]*$/.test(args) ? m[1]! : "";
+  const fields = fieldsOf(args);
+  for (const key of ["query", "title", "command", "code", "path", "url", "question", "prompt", "description", "name"]) {
+    if (typeof fields[key] === "string" && fields[key] !== "") return firstLine(fields[key]);
   }
-  if (typeof value !== "object" || value === null) return typeof value === "string" ? value : "";
-  const fields = value as Record<string, unknown>;
-  for (const key of ["query", "title", "command", "path", "url", "question", "prompt", "description", "name"]) {
-    if (typeof fields[key] === "string" && fields[key] !== "") return fields[key];
-  }
+  if (Array.isArray(fields["filepaths"])) return fields["filepaths"].map((p) => String(p).split("/").at(-1)).join(", ");
   const first = Object.values(fields).find((v) => typeof v === "string" || typeof v === "number");
-  return first === undefined ? "" : String(first);
+  return first === undefined ? "" : firstLine(String(first));
 }
+
+function firstLine(text: string): string { return text.trimStart().split("\n", 1)[0]!; }
 
 function ToolRow({ row, place }: { row: Row & { kind: "call" }; place: Place }): JSX.Element {
   const name = row.call?.name ?? row.result?.name ?? "";
@@ -143,29 +142,20 @@ function ToolRow({ row, place }: { row: Row & { kind: "call" }; place: Place }):
   const passages = blocks.filter((b) => typeof b.id === "number").length;
   const took = timeOf(place, row.result);
   const isSearch = /search/i.test(name);
+  const view = viewOf(name, blocks);
+  const exit = view === "terminal" ? exitOf(blocks.map((b) => b.text ?? "").join("")) : null;
   const verb = isSearch ? (arriving || running ? t("searching") : t("searched")) : plain(name);
-  const state = arriving || running ? "working" : failed ? "failed" : "done";
+  const state = arriving || running ? "working" : failed || (exit && exit.code !== 0) ? "failed" : "done";
+  const progress = running ? (row.result?.progress ?? row.call?.progress) : undefined;
   const aside = [
-    arriving ? t("writing") : running ? t("running") : failed ? t("failed") : passages === 1 ? t("passage") : passages > 1 ? t("passages", passages) : row.result?.status === "incomplete" || row.result === null ? (place.asks ? t("waits") : t("incomplete")) : "",
+    arriving ? t("writing") : running ? t("running") : exit ? t("exitCode", exit.code) : failed ? t("failed") : passages === 1 ? t("passage") : passages > 1 ? t("passages", passages) : row.result?.status === "incomplete" || row.result === null ? (place.asks ? t("waits") : t("incomplete")) : "",
     took === null ? "" : span(took),
   ].filter((s) => s !== "").join(" · ");
-  return <Line icon={isSearch ? "search" : "tool"} state={state} verb={verb} object={gist(args)} aside={aside} initially={failed}
-    inside={() => <ToolBody args={args} blocks={blocks} result={row.result} place={place} passages={passages} />} />;
-}
-
-function ToolBody({ args, blocks, result, place, passages }: { args: string; blocks: ReturnType<typeof blocksOf>; result: Item | null; place: Place; passages: number }): JSX.Element {
-  return (
-    <>
-      {!(passages > 0) && args !== "" && args !== "{}" && <><h4>{t("arguments")}</h4><pre class="raw" tabIndex={0}>{pretty(args)}</pre></>}
-      {passages === 0 && <h4>{t("result")}</h4>}
-      {result === null && <p class="meta">{place.live ? t("noResult") : t("outcomeUnknown")}</p>}
-      <Blocks blocks={blocks} turn={place.turn} error={result?.is_error === true} />
-    </>
-  );
-}
-
-export function pretty(json: string): string {
-  try { return JSON.stringify(JSON.parse(json), null, 2); } catch { return json; }
+  // What grows is looked at while it does; an edit and a file are what the call is about.
+  const grows = (arriving || running) && (view === "terminal" || view === "diff" || blocks.length > 0);
+  return <Line icon={isSearch ? "search" : view === "terminal" ? "terminal" : view === "plain" || view === "finds" ? "tool" : "file"} state={state} verb={verb} object={gist(args)} mono={view === "terminal"} aside={aside}
+    initially={failed || grows || view === "files"} below={progress ? <Progress of={progress} /> : null}
+    inside={() => <ToolBody name={name} args={args} blocks={blocks} result={row.result} turn={place.turn} live={place.live} />} />;
 }
 
 function SubAgent({ row, items, place }: { row: Row & { kind: "call" }; items: Item[]; place: Place }): JSX.Element {

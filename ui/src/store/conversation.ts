@@ -6,6 +6,8 @@ import { computed, signal } from "@preact/signals";
 import type { TaskObject } from "../../tasks";
 import { get, newID, post, Refusal, send } from "../wire/api";
 import { follow } from "../wire/follow";
+import { choiceOf, configurable } from "./choices";
+import { look, upload, type Attached } from "./files";
 import { refresh } from "./threads";
 import { Turn, type Run } from "./turn";
 
@@ -142,6 +144,7 @@ export class Conversation {
       if (this.life.signal.aborted) return;
       void this.sync();
       void refresh();
+      void look(this.thread);
     });
   }
 
@@ -159,11 +162,13 @@ export class Conversation {
     this.dirty.clear();
   }
 
-  /** Asks. While a task works the question waits for its end. */
-  async ask(text: string): Promise<void> {
+  /** Asks, with files if there are some. While a task works the question waits for its end. */
+  async ask(text: string, files: Attached[] = []): Promise<void> {
     const last = this.path.value.at(-1);
     const newest = this.turns.value.at(-1);
     const turn = this.begin(text, last && last !== newest && last.id !== "" ? last.id : undefined); // on a branch that is not the latest
+    turn.attached = files;
+    turn.files.value = files.map((f) => f.name ?? f.file.name);
     await this.deliver(turn);
   }
 
@@ -181,6 +186,8 @@ export class Conversation {
     turn.state.value = "sending";
     turn.problem.value = "";
     try {
+      await upload(this.thread, turn.attached);
+      if (turn.attached.length > 0) turn.files.value = turn.attached.map((f) => f.name ?? f.file.name);
       turn.id = turn.after === undefined ? await this.start(turn) : await this.fork(turn);
       turn.state.value = "known";
     } catch (err) {
@@ -195,9 +202,16 @@ export class Conversation {
   }
 
   private async start(turn: Turn): Promise<string> {
+    const choice = choiceOf(this.thread);
     return created(await send("POST", "/tasks", {
-      thread_id: this.thread, input: turn.question, stream: true, metadata: { page_key: turn.key },
+      thread_id: this.thread, input: turn.question, stream: true, metadata: this.notes(turn),
+      ...(choice.assistant === "" ? {} : { assistant: choice.assistant }), ...configurable(choice),
     }));
+  }
+
+  /** What the page wants to find again in a run. */
+  private notes(turn: Turn): Record<string, unknown> {
+    return { page_key: turn.key, ...(turn.after === undefined ? {} : { page_after: turn.after }), ...(turn.files.value.length > 0 ? { page_files: turn.files.value } : {}) };
   }
 
   /** Starts a run from an older checkpoint: that before the question which it replaces, or that at the end of the turn it follows. */
@@ -210,16 +224,19 @@ export class Conversation {
     } else if (turn.after !== "") {
       checkpoint = (await get<{ checkpoint_id: string }>(`/tasks/${turn.after}/model-view`)).checkpoint_id;
     }
+    const choice = choiceOf(this.thread);
     const run = await post<Run>(`/threads/${this.thread}/runs`, {
-      assistant_id: "agent", input: { messages: [{ type: "human", content: turn.question }] }, ...(checkpoint ? { checkpoint_id: checkpoint } : {}),
-      metadata: { page_key: turn.key, page_after: turn.after },
+      assistant_id: choice.assistant || "agent", config: configurable(choice), input: { messages: [{ type: "human", content: turn.question }] }, ...(checkpoint ? { checkpoint_id: checkpoint } : {}),
+      metadata: this.notes(turn),
     });
     return run.run_id;
   }
 
   /** Asks something in place of a turn's question; the old one stays, as another version. */
   async replace(old: Turn, text: string): Promise<void> {
-    await this.deliver(this.begin(text, this.before(old)?.id ?? ""));
+    const turn = this.begin(text, this.before(old)?.id ?? "");
+    turn.files.value = old.files.value;
+    await this.deliver(turn);
   }
 
   async answer(asked: Turn, answers: Record<string, unknown>): Promise<void> {

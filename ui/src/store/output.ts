@@ -1,5 +1,6 @@
 // What a task's output is to a reader: work, and words. Pure functions of the object, for the parts that show it.
 import type { Annotation, Block, Item, TaskObject } from "../../tasks";
+import { fieldsOf } from "./calls";
 
 export type Row =
   | { kind: "thought"; item: Item }
@@ -49,9 +50,35 @@ export function blocksOf(item: Item | null): Block[] {
   return (item?.block_list ?? []).filter((b): b is Block => !isItem(b));
 }
 
+/** The files that were shown to the person, each once: what present_files was called with, and did not fail. */
+export function presented(o: TaskObject | null): string[] {
+  const out = new Set<string>();
+  const visit = (list: readonly (Item | Block)[]) => {
+    for (const e of list) {
+      if (!isItem(e)) continue;
+      visit(e.block_list ?? []);
+      if (e.type !== "tool_call" || e.name !== "present_files") continue;
+      const result = list.find((r) => isItem(r) && r.type === "tool_result" && r.call_id === e.call_id) as Item | undefined;
+      const paths = fieldsOf(e.arguments ?? "")["filepaths"];
+      if (result?.status === "completed" && result.is_error !== true && Array.isArray(paths)) for (const p of paths) out.add(String(p));
+    }
+  };
+  visit(o?.output ?? []);
+  return [...out];
+}
+
+/** Whether a message is a plan for programs. People see the plan itself, which is told beside it. */
+export function isPlan(item: Item): boolean {
+  const blocks = blocksOf(item);
+  const text = blocks.length === 1 ? (blocks[0]!.text ?? "").trimStart() : "";
+  if (!text.startsWith("{")) return false;
+  const fields = fieldsOf(text);
+  return "has_enough_context" in fields || "locale" in fields;
+}
+
 /** The words of an answer, without thoughts and tools. */
 export function answerText(o: TaskObject | null): string {
-  return (o?.output ?? []).filter((i) => i.type === "message")
+  return (o?.output ?? []).filter((i) => i.type === "message" && !isPlan(i))
     .map((i) => blocksOf(i).map((b) => b.text ?? "").join("\n\n")).filter((s) => s !== "").join("\n\n");
 }
 

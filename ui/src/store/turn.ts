@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { Tasks, type TaskObject } from "../../tasks";
 import type { Frame } from "../wire/follow";
+import type { Attached } from "./files";
 
 /** What GET /threads/{id}/runs tells of a run. */
 export interface Run {
@@ -28,6 +29,9 @@ export class Turn {
   readonly problem = signal("");
   readonly object = signal<TaskObject | null>(null);
   readonly ended = signal(false);
+  /** The names of the files that went with the question, and those that are still to be uploaded. */
+  readonly files = signal<string[]>([]);
+  attached: Attached[] = [];
   /** When items were begun and done, where this page looked on from the beginning. */
   readonly times = new Map<string, { from: number; to?: number }>();
   own = false;
@@ -56,6 +60,8 @@ export class Turn {
     else this.question = questionOf(run.kwargs.input);
     const after = run.metadata["page_after"];
     if (typeof after === "string") this.after = after;
+    const files = run.metadata["page_files"];
+    if (Array.isArray(files)) this.files.value = files.filter((f): f is string => typeof f === "string");
     if (run.status !== "pending" && run.status !== "running") this.ended.value = true;
   }
 

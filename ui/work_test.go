@@ -1,0 +1,244 @@
+package ui_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// goOn lets the tool on that waits for it.
+func (s *stage) goOn() {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, cue), nil, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// press clicks on the button with a name.
+func (p *tab) press(name string) {
+	p.t.Helper()
+	find := `[...document.querySelectorAll("button")].find((b) => (b.getAttribute("aria-label") ?? b.innerText).trim() === ` + quote(name) + `)`
+	p.until("there is a button "+name, find+` && !`+find+`.disabled`)
+	p.eval(`{ const b = `+find+`; b.focus(); b.click(); }`, nil)
+}
+
+// fill writes into a field, in place of what it has.
+func (p *tab) fill(selector, text string) {
+	p.t.Helper()
+	p.until("there is "+selector, `document.querySelector(`+quote(selector)+`)`)
+	p.eval(`{ const e = document.querySelector(`+quote(selector)+`); e.focus(); e.select?.(); }`, nil)
+	p.typed(text)
+}
+
+func TestACommandIsATerminalThatFollowsItsEnd(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.ask("Build it")
+	p.until("its output grows while it works", `document.querySelector(".terminal")?.innerText.includes("line 40 of the build")`)
+	text := p.text(".terminal-text")
+	for _, want := range []string{"$ go build ./...", "go vet ./...", "ok   package one", "downloading 100%"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the terminal has no %q: %q", want, text)
+		}
+	}
+	if strings.Contains(text, "[32m") || strings.Contains(text, "10%\n") || strings.Contains(text, "downloading 10%") {
+		t.Errorf("colours or what was written over are shown: %q", text)
+	}
+	p.until("it says how far it is", `document.querySelector(".progress progress")?.value === 3 && document.querySelector(".progress").innerText.includes("3 / 10 · compiling")`)
+	p.until("it follows the end", `(() => { const e = document.querySelector(".terminal-text"); return e.scrollHeight > e.clientHeight && e.scrollHeight - e.scrollTop - e.clientHeight < 2; })()`)
+	p.reload()
+	p.until("it is there after a reload, while it works", `document.querySelector(".terminal")?.innerText.includes("line 40 of the build") && document.querySelector(".progress progress")?.value === 3`)
+	s.goOn()
+	p.until("it is done", complete)
+	if p.is(`document.querySelector(".progress")`) {
+		t.Error("what is done still tells its progress")
+	}
+	if got := p.text(".line-head .aside"); !strings.Contains(got, "exit code 2") {
+		t.Errorf("the row says %q, want the exit code", got)
+	}
+	p.click(".line-head")
+	p.until("all of it is kept", `document.querySelector(".terminal")?.innerText.includes("the last line")`)
+	p.clean()
+}
+
+func TestAnEditIsADiffAndASearchIsAList(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.ask("Change the gauge")
+	p.until("it is done", complete)
+	p.click(".line-head")
+	if got, want := p.text(".diff-line.gone")+"|"+p.text(".diff-line.new"), "−    return 25\n|+    return 26\n\n+    # corrected\n"; got != want {
+		t.Errorf("the diff is %q, want %q", got, want)
+	}
+	if got := p.text(".diff figcaption"); !strings.Contains(got, "main.py") || !strings.Contains(got, "+2") || !strings.Contains(got, "−1") {
+		t.Errorf("the head of the diff says %q", got)
+	}
+	p.visit(s.url() + "/#/")
+	p.ask("Search the web")
+	p.until("it is done", complete)
+	p.click(".line-head")
+	if got := p.text(".find"); !strings.Contains(got, "Low water on the Rhine") || !strings.Contains(got, "example.org") || !strings.Contains(got, "At Kaub the gauge fell") || !strings.Contains(got, "<b>Hostile</b>") {
+		t.Errorf("the finds are %q", got)
+	}
+	if n := p.text(`a.find[href^="https:"] .name`); n != "Low water on the Rhine" || p.is(`document.querySelector('a[href^="javascript"]')`) {
+		t.Errorf("links are %q, want the one page that has a harmless address", n)
+	}
+	p.clean()
+}
+
+// given puts files into the composer as a person does, by pasting or dropping.
+func (p *tab) given(event string, files string) {
+	p.t.Helper()
+	p.until("the composer is there", `document.querySelector("#composer")`)
+	p.eval(`{ const data = new DataTransfer(); for (const f of `+files+`) data.items.add(f);
+		const e = `+quote(event)+` === "paste" ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }) : new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+		document.querySelector("#composer").dispatchEvent(e); }`, nil)
+}
+
+func TestFilesGoWithAQuestion(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.given("drop", `[new File(["a,b\n1,2\n"], "levels.csv"), new File(["x"], "<img src=x onerror=pwned=1>.txt")]`)
+	p.until("both are chips", `document.querySelectorAll(".attached li").length === 2`)
+	p.given("paste", `[new File(["y"], "third.txt")]`)
+	p.until("the pasted one too", `document.querySelectorAll(".attached li").length === 3`)
+	p.press("Remove third.txt")
+	p.until("one can be taken out", `document.querySelectorAll(".attached li").length === 2`)
+	p.ask("What did I upload?")
+	p.until("it is answered", complete)
+	if got := p.text(".message"); !strings.Contains(got, "levels.csv") || !strings.Contains(got, ".txt") {
+		t.Errorf("the agent found %q, want the two files", got)
+	}
+	p.until("the chips are gone", `document.querySelectorAll(".attached li").length === 0`)
+	p.reload()
+	p.until("the question shows its files after a reload", `document.querySelectorAll(".sent li").length === 2`)
+	p.press("Open levels.csv")
+	p.until("a table is shown", `document.querySelector(".files-drawer td")?.innerText === "1"`)
+	p.key("Escape", 0)
+	p.until("it is closed", `!document.querySelector(".files-drawer")`)
+
+	p.given("drop", `[{ __proto__: File.prototype }].slice(1).concat(Array.from({ length: 11 }, (_, i) => new File(["x"], i + ".txt")))`)
+	p.until("what is too much is told before it is sent", `document.querySelector(".attached li.bad")?.innerText.includes("too many files")`)
+	p.eval(`document.querySelector("#composer").focus()`, nil)
+	p.typed("send it")
+	p.until("it cannot be sent like this", `document.querySelector(".send").disabled`)
+	p.press("Remove 10.txt")
+	p.until("it can without", `!document.querySelector(".send").disabled`)
+	if p.is(`"pwned" in window`) {
+		t.Error("the name of a file has run")
+	}
+	p.clean()
+}
+
+func TestAnUploadThatFailsIsToldAndCanBeSentAgain(t *testing.T) {
+	n := newNetwork(t, newStage(t))
+	p := browse(t).open(n.url())
+	p.given("drop", `[new File(["a"], "a.txt")]`)
+	p.until("it is a chip", `document.querySelector(".attached li")`)
+	n.cut(true)
+	p.ask("What did I upload?")
+	p.until("it says that it was not sent", `document.querySelector(".question-tools")?.innerText.includes("Not sent")`)
+	n.cut(false)
+	p.press("Send again")
+	p.until("it is answered", complete)
+	if got := p.text(".message"); !strings.Contains(got, "a.txt") {
+		t.Errorf("the agent found %q, want the file", got)
+	}
+	p.clean()
+}
+
+func TestWhatAgentsLeaveIsListedAndSafelyShown(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.ask("Write the report")
+	p.until("it is done", complete)
+	p.until("the files are counted", `document.querySelector(".files-button .badge")?.innerText === "6"`)
+	p.until("what was presented stands below the answer", `[...document.querySelectorAll(".presented li")].map((e) => e.innerText.split("\n")[0]).join("|") === "report.md|levels.csv"`)
+	p.press("Open report.md")
+	p.until("Markdown is set", `document.querySelector(".files-drawer .md strong")?.innerText === "25 cm"`)
+	p.press("Source")
+	p.until("its source can be read", `document.querySelector(".files-drawer pre")?.innerText.includes("**25 cm**")`)
+	open := func(name string) {
+		t.Helper()
+		p.press("All files")
+		p.until("the list is there", `document.querySelectorAll(".file-list li").length === 6`)
+		p.eval(`[...document.querySelectorAll(".file-list button")].find((b) => b.innerText.includes(`+quote(name)+`)).click()`, nil)
+	}
+	open("levels.csv")
+	p.until("CSV is a table", `[...document.querySelectorAll(".files-drawer td")].map((e) => e.innerText).join("|") === "Kaub|25|Ruhrort, harbour|153"`)
+	open("main.py")
+	p.until("code is coloured", `document.querySelector(".files-drawer .hljs-keyword")`)
+	open("dot.png")
+	p.until("a picture is shown", `document.querySelector(".files-drawer img")?.naturalWidth === 1`)
+	open("data.bin")
+	p.until("what cannot be shown says so", `document.querySelector(".files-drawer .drawer-body").innerText.includes("Download it")`)
+	open("page.html")
+	p.until("a page stands in a sandboxed frame", `document.querySelector(".files-drawer iframe")?.getAttribute("sandbox") === "allow-scripts"`)
+	var origin string
+	p.eval(`new Promise((done) => { const f = document.querySelector("iframe"); const see = () => { let inside = "opaque"; try { inside = String(f.contentDocument?.body?.innerText); if (inside === "null" || inside === "undefined") inside = "opaque"; } catch {} done(inside); }; f.addEventListener("load", see); setTimeout(see, 3000); })`, &origin)
+	if origin != "opaque" || p.is(`"pwned" in window`) {
+		t.Errorf("the page can be reached: %q", origin)
+	}
+	p.press("Close")
+	p.until("the drawer is closed, and the focus is back", `!document.querySelector(".files-drawer") && document.activeElement.getAttribute("aria-label") === "Open report.md"`)
+	for _, address := range []string{"?format=zip", "/mnt/user-data/outputs/report.md?download=true"} {
+		var disposition string
+		p.eval(`fetch("/threads/" + location.hash.split("/")[2] + "/artifacts`+address+`").then((r) => r.headers.get("Content-Disposition"))`, &disposition)
+		if !strings.HasPrefix(disposition, "attachment") {
+			t.Errorf("%s is %q, want a download", address, disposition)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, url := range p.requests {
+		if strings.Contains(url, "evil") {
+			t.Errorf("a request left for %s", url)
+		}
+	}
+}
+
+func TestModelThinkingAndAssistantAreChosenAndRemembered(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.until("there is a choice of models that can be used", `[...document.querySelectorAll(".pick select")].at(-1)?.options.length === 2`)
+	pick := func(which int, value string) {
+		p.eval(`{ const s = document.querySelectorAll(".pick select")[`+string(rune('0'+which))+`]; s.value = `+quote(value)+`; s.dispatchEvent(new Event("change", { bubbles: true })); }`, nil)
+	}
+	if p.is(`document.querySelector(".pick.toggle")`) {
+		t.Error("a model that cannot think is asked to")
+	}
+	p.until("assistants are offered", `document.querySelectorAll(".pick select").length === 2`)
+	pick(1, "thinker")
+	p.until("it thinks unless it is told not to", `document.querySelector(".pick.toggle")?.getAttribute("aria-pressed") === "true"`)
+	p.press("Think")
+	p.until("it is off", `document.querySelector(".pick.toggle")?.getAttribute("aria-pressed") === "false"`)
+	p.ask("Which model?")
+	p.until("it is answered", complete)
+	if got := p.text(".message"); !strings.Contains(got, `"model_name":"thinker"`) || !strings.Contains(got, `"thinking_enabled":false`) {
+		t.Errorf("the run was configured with %q", got)
+	}
+	p.reload()
+	p.until("the thread remembers", `document.querySelectorAll(".pick select")[1]?.value === "thinker" && document.querySelector(".pick.toggle")?.getAttribute("aria-pressed") === "false"`)
+	p.press("Answer again")
+	p.until("another version has the same model", `document.querySelector(".question-tools")?.innerText.includes("2 / 2") && document.querySelector(".message")?.innerText.includes("thinker")`)
+	pick(0, "research")
+	p.ask("Look it up")
+	p.until("the other assistant answers", `document.querySelector(".turn:last-child .message")?.innerText.includes("The researcher answers.")`)
+	p.clean()
+}
+
+func TestFormulasAreSetAndHostileOnesAreNot(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.ask("Say: Energy is $E = mc^2$, and\n\n$$\n\\frac{a}{b} \\le \\sqrt{2}\n$$\n\nbut not $\\href{javascript:pwned=1}{x}$ nor $\\frac{$ nor a price of $5 or $6.")
+	p.until("it is answered", complete)
+	p.until("formulas are set", `document.querySelectorAll(".message math").length >= 2 && document.querySelector(".message math mfrac") && document.querySelector(".message math msup")`)
+	if p.is(`document.querySelector(".message math [href], .message math [style], .message a")`) {
+		t.Errorf("a formula has a link or a style of its own")
+	}
+	if got := p.text(".message"); !strings.Contains(got, "a price of $5 or $6") {
+		t.Errorf("prices are %q", got)
+	}
+	p.clean()
+}
