@@ -33,7 +33,9 @@ func Reference(s *graph.Scope, n int) (blocks []item.Block, ok bool) {
 
 // Quote is an agent's answer as another one is shown it: what it cites, and then the answer itself. It is what a caller reads of
 // its sub-agent.
-func Quote(s *graph.Scope, answer []item.Block) item.ToolResult { return quote(&trees.Get(s).pool, answer) }
+func Quote(s *graph.Scope, answer []item.Block) item.ToolResult {
+	return quote(&trees.Get(s).pool, answer)
+}
 
 // trees are what the agents of a run have in common.
 var trees = graph.NewLocal(func(s *graph.Scope) *tree {
