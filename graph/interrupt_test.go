@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/tributary-ai/tributary/event"
@@ -255,11 +256,16 @@ func TestOrdersDecode(t *testing.T) {
 // dying takes some batches and no more.
 type dying struct {
 	graph.Recorder
+	mu    sync.Mutex
 	after int
 }
 
 func (d *dying) Record(ctx context.Context, b graph.Batch) error {
-	if d.after--; d.after < 0 {
+	d.mu.Lock()
+	d.after--
+	dead := d.after < 0
+	d.mu.Unlock()
+	if dead {
 		return errCrash
 	}
 	return d.Recorder.Record(ctx, b)

@@ -122,6 +122,11 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	ids = strings.NewReplacer("{id}", manager, "{turn}", "last")
 	call("GET /tasks/{id}/requests/{turn}", "", "")
 	ids = first
+	call("GET /api/config", "", "")
+	call("GET /api/rag/config", "", "")
+	call("GET /api/rag/resources", "", "")
+	call("POST /api/report/evaluate", "", `{"content":"# A"}`)
+	call("POST /api/prompt/enhance", "", `{"prompt":"hi"}`)
 	call("POST /teams", "", `{"question":"hi","assistant":"agent"}`)
 	slow := w.must(200, "POST", "/runs", `{"assistant_id":"agent","input":{"messages":"hi"},"after_seconds":3600}`).object(t)["run_id"].(string)
 	ids = strings.NewReplacer("{id}", slow)

@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"regexp"
@@ -58,6 +60,9 @@ func newAPI(t *testing.T) *apiWorld {
 	w := &apiWorld{taskWorld: newTasks(t, allGraphs(), func(o *server.Options) {
 		o.Scheduler, o.Webhooks, o.Version = run.OpenScheduler(o.Engine, o.Store, nil), true, "1.2.3"
 		t.Cleanup(o.Scheduler.Close)
+		o.Write = func(context.Context, run.Identity, string, string) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) { yield("better", nil) }
+		}
 	})}
 	w.raw = w.must(200, "GET", "/openapi.json", "").body
 	if err := json.Unmarshal(w.raw, &w.doc); err != nil {
@@ -238,7 +243,7 @@ func (w *apiWorld) things() *strings.Replacer {
 // samples are values of the members that are required somewhere.
 var samples = map[string]any{
 	"assistant_id": "agent", "graph_id": "agent", "schedule": "0 0 1 1 *", "version": 1, "checkpoint": map[string]any{}, "namespace": []string{"a"},
-	"key": "k", "value": map[string]any{}, "id": 1, "method": "state.get", "jsonrpc": "2.0", "channels": []string{"values"}, "input": "hi", "question": "hi",
+	"key": "k", "value": map[string]any{}, "id": 1, "method": "state.get", "jsonrpc": "2.0", "channels": []string{"values"}, "input": "hi", "question": "hi", "prompt": "hi", "content": "# A",
 }
 
 // ask sends a body, as one of a list where the route takes one, and reads what is wrong with it.

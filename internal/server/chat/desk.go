@@ -238,13 +238,13 @@ func failed(w http.ResponseWriter) error {
 }
 
 // absent is a job that nobody here can do.
-type absent struct{ path, member, what, why string }
+type absent struct{ path, what, why string }
 
 var missing = []absent{
-	{"/api/tts", "text", "Read a text aloud", "there is no speech service; this version has no setting for one"},
-	{"/api/podcast/generate", "content", "Make a podcast of a report", "there is no speech service; this version has no setting for one"},
-	{"/api/ppt/generate", "content", "Make slides of a report", "slides cannot be made; this version has no setting for it. tributary research -o writes pages"},
-	{"/api/mcp/server/metadata", "", "List the tools of an MCP server", "servers are named under mcp.servers in the configuration, and tributary mcp list shows their tools"},
+	{"/api/tts", "Read a text aloud", "there is no speech service; this version has no setting for one"},
+	{"/api/podcast/generate", "Make a podcast of a report", "there is no speech service; this version has no setting for one"},
+	{"/api/ppt/generate", "Make slides of a report", "slides cannot be made; this version has no setting for it. tributary research -o writes pages"},
+	{"/api/mcp/server/metadata", "List the tools of an MCP server", "servers are named under mcp.servers in the configuration, and tributary mcp list shows their tools"},
 }
 
 // contentRequest is what such a job is about; its other members are not read.
@@ -261,13 +261,6 @@ func (a absent) refuse(w http.ResponseWriter, r *http.Request, _ run.Identity) e
 	}
 	if !jsonvalue.IsNull(q.Command) && string(q.Command) != `""` {
 		return edge.RefuseField(http.StatusForbidden, "command", "command: a request may not start a process here")
-	}
-	for field, text := range map[string]string{"text": q.Text, "content": q.Content} {
-		if field == a.member {
-			if err := wantText(field, text); err != nil {
-				return err
-			}
-		}
 	}
 	return explain(w, http.StatusNotImplemented, fmt.Sprintf("POST %s: %s", a.path, a.why))
 }
