@@ -76,6 +76,18 @@ func (r *remote) once(ctx context.Context, call tool.Call) (item.ToolResult, err
 	case o = <-done:
 	case <-calling.Done():
 		o.err = context.Cause(calling)
+		if errors.Is(o.err, errDied) {
+			// That a server has forgotten the session ends the session too, and the call knows which of the two it was.
+			timer := time.NewTimer(time.Second)
+			defer timer.Stop()
+			select {
+			case own := <-done:
+				if own.err != nil {
+					o.err = own.err
+				}
+			case <-timer.C:
+			}
+		}
 	}
 	if asked := f.finish(); asked != nil {
 		return item.ToolResult{}, asked
@@ -102,6 +114,8 @@ func (r *remote) failure(ss *session, ctx context.Context, err error) error {
 	switch {
 	case errors.Is(cause, errLate):
 		return fmt.Errorf("the MCP server %s did not answer within %v, and nobody knows what it has done", r.server.Name, r.server.Timeout)
+	case errors.Is(err, mcp.ErrSessionMissing):
+		return fmt.Errorf("the MCP server %s has lost the session: %w", r.server.Name, mcp.ErrSessionMissing)
 	case errors.Is(cause, errDied), errors.Is(err, mcp.ErrConnectionClosed):
 		text := fmt.Sprintf("the MCP server %s ended during the call, and nobody knows what it has done; the next call starts it again", r.server.Name)
 		if ss.proc != nil {
@@ -110,8 +124,6 @@ func (r *remote) failure(ss *session, ctx context.Context, err error) error {
 			}
 		}
 		return errors.New(text)
-	case errors.Is(err, mcp.ErrSessionMissing):
-		return fmt.Errorf("the MCP server %s has lost the session: %w", r.server.Name, mcp.ErrSessionMissing)
 	}
 	return fmt.Errorf("the call of the MCP server %s failed: %w", r.server.Name, plainError(err))
 }

@@ -56,21 +56,49 @@ func TestAServerThatDiesCostsOneCallAndIsStartedAgain(t *testing.T) {
 func TestAnHTTPServerThatForgotTheSessionIsAskedAgain(t *testing.T) {
 	f := newFake()
 	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return f.server }, nil)
+	var mu sync.Mutex
+	session, forgotten := "", ""
 	s, client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet { // without this stream, nothing but the next call tells that the session is gone
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
+		mu.Lock()
+		if id := r.Header.Get("Mcp-Session-Id"); id != "" {
+			session = id
 		}
-		h.ServeHTTP(w, r)
+		gone := forgotten != "" && r.Header.Get("Mcp-Session-Id") == forgotten
+		mu.Unlock()
+		switch {
+		case r.Method == http.MethodGet: // without this stream, nothing but the next call tells that the session is gone
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case gone:
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			h.ServeHTTP(w, r)
+		}
 	}))
+	defer func() {
+		for ss := range f.server.Sessions() {
+			_ = ss.Close() // the one that nobody asks for any more
+		}
+	}()
 	w := open(t, client, s)
 	w.want("echo", "{}")
-	for ss := range f.server.Sessions() {
-		if err := ss.Close(); err != nil {
-			t.Fatal(err)
-		}
+	mu.Lock()
+	forgotten = session
+	mu.Unlock()
+	if forgotten == "" {
+		t.Fatal("there is no session to forget")
 	}
-	w.want("echo", "{}")
+	// Where the connection is found broken before the answer that says why, nobody knows what the server did, and the model is told
+	// so; the next call has a new session in any case.
+	res, err := w.call("echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := item.JoinText(res.Content); res.Error {
+		if !strings.Contains(got, "ended during the call") {
+			t.Errorf("the call after the session was forgotten says %q", got)
+		}
+		w.want("echo", "{}")
+	}
 	if n := f.calls.Load(); n != 2 {
 		t.Errorf("the tool was called %d times, want 2", n)
 	}

@@ -108,7 +108,7 @@ type outside struct {
 }
 
 func newOutside(dir string) (*outside, error) {
-	o := &outside{facts: facts{Secret: filepath.Join(dir, "secret"), Abstract: "@" + filepath.Base(dir), Server: os.Getpid()}}
+	o := &outside{facts: facts{Secret: filepath.Join(dir, "secret"), Abstract: "@" + strings.ReplaceAll(dir, "/", "-"), Server: os.Getpid()}}
 	err := errors.Join(
 		os.Chmod(dir, 0o755),
 		os.WriteFile(o.facts.Secret, []byte("secret"), 0o644),
