@@ -282,8 +282,8 @@ func TestAQuestionToAPersonIsFoundAgainAndAnsweredInPlace(t *testing.T) {
 
 	p.visit(s.url() + "/#/")
 	p.ask("How much freight is there?")
-	p.click(".ask input[type=text]")
-	p.eval(`document.querySelector(".ask input[type=text]").focus()`, nil)
+	p.click(".ask textarea")
+	p.eval(`document.querySelector(".ask textarea").focus()`, nil)
 	p.typed("Only coal")
 	p.key("Enter", 0)
 	p.until("free text is an answer too", answerIs("You mean: Only coal."))
