@@ -55,7 +55,7 @@ func (r *remote) once(ctx context.Context, call tool.Call) (item.ToolResult, err
 	defer stop()
 	f := &flight{session: ss, scope: call.Scope}
 	var calling context.Context
-	calling, f.cancel = context.WithCancelCause(limited)
+	calling, f.cancel = context.WithCancelCause(context.WithValue(limited, flightKey{}, f))
 	defer f.cancel(nil)
 	if err := ss.begin(calling, f); err != nil {
 		return item.ToolResult{}, err
@@ -76,21 +76,12 @@ func (r *remote) once(ctx context.Context, call tool.Call) (item.ToolResult, err
 	case o = <-done:
 	case <-calling.Done():
 		o.err = context.Cause(calling)
-		if errors.Is(o.err, errDied) {
-			// That a server has forgotten the session ends the session too, and the call knows which of the two it was.
-			timer := time.NewTimer(time.Second)
-			defer timer.Stop()
-			select {
-			case own := <-done:
-				if own.err != nil {
-					o.err = own.err
-				}
-			case <-timer.C:
-			}
-		}
 	}
 	if asked := f.finish(); asked != nil {
 		return item.ToolResult{}, asked
+	}
+	if o.err != nil && f.unknown.Load() {
+		o.err = mcp.ErrSessionMissing
 	}
 	if o.err != nil {
 		return item.ToolResult{}, r.failure(ss, calling, o.err)
@@ -128,12 +119,18 @@ func (r *remote) failure(ss *session, ctx context.Context, err error) error {
 	return fmt.Errorf("the call of the MCP server %s failed: %w", r.server.Name, plainError(err))
 }
 
+// flightKey is where the context of a call has its flight, for those who see its requests.
+type flightKey struct{}
+
 // flight is a call under way.
 type flight struct {
 	session *session
-	token   string
-	alone   bool // no other call of the session is under way
-	cancel  context.CancelCauseFunc
+	// sent says that a request was made for the call, and unknown that the first was answered with 404: the server does not know the
+	// session, and has done nothing. That ends the session too, and which of the two the SDK tells the call is a matter of luck.
+	sent, unknown atomic.Bool
+	token         string
+	alone         bool // no other call of the session is under way
+	cancel        context.CancelCauseFunc
 
 	mu    sync.Mutex
 	scope tool.Scope // nil once the call has returned

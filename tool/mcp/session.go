@@ -278,7 +278,8 @@ func (ss *session) transport() (mcp.Transport, error) {
 // maxMessage bounds what a server may say at once, so that it cannot fill the memory.
 const maxMessage = 16 << 20
 
-// headers adds those of the settings to requests to the server itself; wherever else it leads us, they stay at home.
+// headers adds those of the settings to requests to the server itself; wherever else it leads us, they stay at home. It notes of a
+// call whether the server knows its session.
 type headers struct {
 	base http.RoundTripper
 	set  map[string]string
@@ -292,7 +293,11 @@ func (h headers) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	}
-	return h.base.RoundTrip(req)
+	res, err := h.base.RoundTrip(req)
+	if f, ok := req.Context().Value(flightKey{}).(*flight); ok && !f.sent.Swap(true) && err == nil && res.StatusCode == http.StatusNotFound {
+		f.unknown.Store(true)
+	}
+	return res, err
 }
 
 // plainError is an error as a model and a log may read it: without what nobody sees, and short.
