@@ -38,7 +38,7 @@ var Rules = []Rule{
 	{"model", []string{"item"}, nil, "a model answers a conversation and knows nothing of runs or events"},
 	{"model/internal/...", []string{"item", "model", "model/internal/..."}, nil, "what the providers share"},
 	{"model/registry", []string{"item", "model", "model/*"}, nil, "it chooses among providers by name, so it is the one that sees them all"},
-	{"model/openai/internal/...", []string{"item", "model", "model/internal/..."}, nil, "pure decoding, without the SDK"},
+	{"model/openai/internal/...", []string{"item", "model", "model/internal/..."}, nil, "pure decoding"},
 	{"model/offline", []string{"internal/prose", "item", "model"}, nil, "it answers from texts alone, so it takes them apart"},
 	{"model/*", []string{"item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
@@ -134,9 +134,6 @@ var Vendors = []Vendor{
 	{"golang.org/x/sys/unix", []string{"tool/sandbox"}, "the kernel's own names are for those who build walls out of it"},
 	{"golang.org/x/sync/semaphore", []string{"agent", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
 
-	{"github.com/openai/openai-go/v3", []string{"model/openai"}, "a provider's SDK is known to its own package only"},
-	{"github.com/Azure/azure-sdk-for-go/sdk", []string{"model/openai"}, "Azure is reached through OpenAI's SDK"},
-	{"github.com/anthropics/anthropic-sdk-go", []string{"model/anthropic"}, "a provider's SDK is known to its own package only"},
 	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
 	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},

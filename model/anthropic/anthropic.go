@@ -13,12 +13,9 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/endpoint"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
-	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
 // Key is a secret that prints as ***.
@@ -31,7 +28,12 @@ func NewKey(secret string) Key { return eventstream.NewKey(secret) }
 type Options struct {
 	Model string // the provider's name for it
 	Key   Key    // sent as X-Api-Key; nothing is read from the environment
-	// BaseURL is where v1/messages is found; empty for Anthropic's own.
+	// Token, where set, gives the bearer token of each call, as Vertex AI wants it. It is asked for every
+	// call, so it should keep the token while it is valid; an oauth2.TokenSource does.
+	Token func(context.Context) (Key, error)
+	// Project and Location choose Vertex AI. Location alone is not enough; Project alone means "global".
+	Project, Location string
+	// BaseURL is where v1/messages is found, on Vertex AI v1/projects; empty for Anthropic's own, or Google's.
 	BaseURL string
 	// Provider is the name in errors, events and reasoning items; empty for "anthropic". Servers that offer
 	// the same wire sign their own reasoning and should have their own name.
@@ -61,16 +63,12 @@ type Options struct {
 	Extra map[string]json.RawMessage
 	// ContextWindow is the number of tokens that fit; zero for what is usual.
 	ContextWindow int
-	// Request options of the SDK are applied last. This is how Bedrock and Vertex are reached:
-	// bedrock.WithConfig(cfg), vertex.WithGoogleAuth(ctx, region, project).
-	Request []option.RequestOption
 }
 
 // Model is a Claude model. It is safe for concurrent use.
 type Model struct {
 	opts     Options
-	client   sdk.Client
-	fault    eventstream.Fault
+	at       endpoint.Endpoint
 	thinking string
 }
 
@@ -99,54 +97,63 @@ func New(o Options) (*Model, error) {
 	default:
 		return nil, errors.New(`anthropic: thinking must be "adaptive", "budget", "none" or empty, not "` + o.Thinking + `"`)
 	}
+	if o.Location != "" && o.Project == "" {
+		return nil, errors.New("anthropic: a location needs a project")
+	}
 	o.Provider = cmp.Or(o.Provider, "anthropic")
 	o.FirstTimeout = cmp.Or(o.FirstTimeout, defaultFirst)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdle)
 	o.MaxTokens = cmp.Or(o.MaxTokens, maxTokens(o.Model))
 	o.ContextWindow = cmp.Or(o.ContextWindow, contextWindow(o.Model))
 
-	req := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), // values come from the caller, not from who happens to be logged in
-		option.WithMaxRetries(0),            // only the caller knows whether somebody has read half of the answer
-		option.WithoutOpenTelemetry(),       // a call is one span of ours already
+	u, err := o.address()
+	if err != nil {
+		return nil, err
 	}
-	if !o.Key.IsZero() {
-		req = append(req, option.WithAPIKey(o.Key.Reveal()))
-	}
-	fault := eventstream.Fault{Provider: o.Provider, Secrets: []Key{o.Key}}
-	if o.BaseURL != "" {
-		u, err := url.Parse(o.BaseURL)
-		if err != nil || u.Host == "" {
-			return nil, errors.New("anthropic: the base URL is not an absolute URL")
-		}
-		fault.Secrets = append(fault.Secrets, eventstream.KeysIn(u)...)
-		for name, values := range u.Query() { // which the SDK would drop
-			for _, v := range values {
-				req = append(req, option.WithQueryAdd(name, v))
-			}
-		}
-		u.RawQuery = ""
-		req = append(req, option.WithBaseURL(strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1")))
-	}
-	req = append(req, option.WithHTTPClient(eventstream.Client(o.HTTPClient, o.Limits)))
-	for name, value := range o.Headers {
-		req = append(req, option.WithHeader(name, value))
+	fault := eventstream.Fault{Provider: o.Provider, Secrets: append([]Key{o.Key}, eventstream.KeysIn(u)...)}
+	for _, value := range o.Headers {
 		if len(value) >= 8 { // shorter ones are flags and versions
 			fault.Secrets = append(fault.Secrets, NewKey(value))
 		}
 	}
 	return &Model{
 		opts:     o,
-		client:   sdk.NewClient(append(append(req, o.Request...), option.WithMiddleware(tell))...),
-		fault:    fault,
+		at:       endpoint.Endpoint{URL: u, Sign: o.sign, Token: o.Token, Client: eventstream.Client(o.HTTPClient, o.Limits), Fault: fault},
 		thinking: cmp.Or(o.Thinking, thinkingOf(o.Model)),
 	}, nil
 }
 
-// tell is the last thing that happens to a request before it goes out.
-func tell(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	request.Tell(req)
-	return next(req)
+// address is where calls go.
+func (o *Options) address() (*url.URL, error) {
+	base, path := "https://api.anthropic.com", "v1/messages"
+	if o.Project != "" {
+		o.Location = cmp.Or(o.Location, "global")
+		base = "https://" + o.Location + "-aiplatform.googleapis.com"
+		if o.Location == "global" {
+			base = "https://aiplatform.googleapis.com"
+		}
+		path = "v1/projects/" + url.PathEscape(o.Project) + "/locations/" + url.PathEscape(o.Location) +
+			"/publishers/anthropic/models/" + url.PathEscape(o.Model) + ":streamRawPredict"
+	}
+	u, err := url.Parse(cmp.Or(o.BaseURL, base))
+	if err != nil || u.Host == "" {
+		return nil, errors.New("anthropic: the base URL is not an absolute URL")
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1") // with or without the version
+	return u.JoinPath(path), nil
+}
+
+// sign proves who sends a call.
+func (o Options) sign(h http.Header) {
+	if o.Project == "" {
+		h.Set("Anthropic-Version", "2023-06-01")
+	}
+	if !o.Key.IsZero() {
+		h.Set("X-Api-Key", o.Key.Reveal())
+	}
+	for name, value := range o.Headers {
+		h.Set(name, value)
+	}
 }
 
 // Describe says which model this is.
@@ -162,37 +169,37 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 	return func(yield func(model.Part, error) bool) {
 		body, err := m.body(req)
 		if err != nil {
-			yield(nil, m.fault.BadRequest(err.Error()))
+			yield(nil, m.at.Fault.BadRequest(err.Error()))
 			return
 		}
 		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
 		defer watch.Stop()
-		var resp *http.Response
-		if err := m.client.Post(request.Telling(ctx, req.Sent), "v1/messages", body, &resp); err != nil {
-			yield(nil, m.callError(ctx, err))
+		resp, fault, err := m.at.Post(ctx, body, req.Sent)
+		if err != nil {
+			yield(nil, err)
 			return
 		}
 		defer func() { _ = resp.Body.Close() }()
-		if err := m.read(ctx, resp, watch, yield); err != nil {
+		if err := m.read(ctx, resp, watch, fault, yield); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
 // read yields the parts of an answer. A nil error means that the answer is complete or that nobody listens.
-func (m *Model) read(ctx context.Context, resp *http.Response, watch *eventstream.Watch, yield func(model.Part, error) bool) error {
-	if err := m.notAStream(ctx, resp); err != nil {
+func (m *Model) read(ctx context.Context, resp *http.Response, watch *eventstream.Watch, fault eventstream.Fault, yield func(model.Part, error) bool) error {
+	if err := notAStream(ctx, resp, fault); err != nil {
 		return err
 	}
 	events := eventstream.NewReader(watch.Body(resp.Body)).Limit(m.opts.Limits.EventBytes)
-	d := decoder{fault: m.fault}
+	d := decoder{fault: fault}
 	for {
 		ev, err := events.Next()
 		if errors.Is(err, io.EOF) {
-			return m.fault.Incomplete()
+			return fault.Incomplete()
 		}
 		if err != nil {
-			return m.fault.Err(ctx, err)
+			return fault.Err(ctx, err)
 		}
 		watch.Event()
 		parts, err := d.decode(ev.Name, ev.Data)
@@ -211,37 +218,20 @@ func (m *Model) read(ctx context.Context, resp *http.Response, watch *eventstrea
 const maxErrorBody = 1 << 20
 
 // notAStream recognises the answers of gateways that report errors with status 200.
-func (m *Model) notAStream(ctx context.Context, resp *http.Response) error {
+func notAStream(ctx context.Context, resp *http.Response, fault eventstream.Fault) error {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if media != "application/json" && media != "text/html" {
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	if err != nil {
-		return m.fault.Err(ctx, err)
+		return fault.Err(ctx, err)
 	}
 	var object struct {
 		Error json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(body, &object) == nil && object.Error != nil {
-		return m.fault.Payload(body)
+		return fault.Payload(body)
 	}
-	return m.fault.Broken("the answer is "+media+" and no event stream; check the base URL", nil)
-}
-
-// callError names why a call was not answered, or answered with an error status.
-func (m *Model) callError(ctx context.Context, err error) error {
-	var api *sdk.Error
-	if errors.As(err, &api) && ctx.Err() == nil {
-		var header http.Header
-		if api.Response != nil {
-			header = api.Response.Header
-		}
-		return m.fault.Status(api.StatusCode, header, []byte(api.RawJSON()))
-	}
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		err = outer.Err // without the URL of the call: people put keys into its query
-	}
-	return m.fault.Err(ctx, err)
+	return fault.Broken("the answer is "+media+" and no event stream; check the base URL", nil)
 }

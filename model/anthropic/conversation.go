@@ -11,18 +11,62 @@ import (
 	"strconv"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model/internal/kept"
 	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
+// turn is what one side says.
+type turn struct {
+	Role    string `json:"role"`
+	Content []any  `json:"content"` // each a *sentBlock, or in the API's own words
+}
+
+// The roles of turns.
+const (
+	userRole      = "user"
+	assistantRole = "assistant"
+)
+
+// sentBlock is a piece of a turn. Which members it has depends on its type.
+type sentBlock struct {
+	Type   string  `json:"type"`
+	Text   string  `json:"text,omitempty"`
+	Source *source `json:"source,omitempty"` // of an image or a document
+	Title  string  `json:"title,omitempty"`
+
+	ID     string          `json:"id,omitempty"` // of a call
+	Name   string          `json:"name,omitempty"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	Caller json.RawMessage `json:"caller,omitempty"`
+
+	Answers string `json:"tool_use_id,omitempty"` // of a result
+	Content []any  `json:"content,omitempty"`
+	IsError bool   `json:"is_error,omitempty"`
+
+	Thinking  *string `json:"thinking,omitempty"`
+	Signature string  `json:"signature,omitempty"`
+	Data      string  `json:"data,omitempty"`
+
+	Cache *cacheMark `json:"cache_control,omitempty"`
+}
+
+// source is where an image or a document is.
+type source struct {
+	Type string `json:"type"`
+	MIME string `json:"media_type,omitempty"`
+	Data string `json:"data,omitempty"`
+	URL  string `json:"url,omitempty"`
+}
+
+func textBlock(s string) *sentBlock { return &sentBlock{Type: "text", Text: s} }
+
+func (b *sentBlock) isThinking() bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
+
 // conversation gathers messages into the turns that the API wants.
 type conversation struct {
 	provider string
-	turns    []sdk.MessageParam
+	turns    []turn
 	system   []string
 	called   map[string]bool // names of tools
 	ids      map[string]bool // of calls: no two may be the same
@@ -46,21 +90,21 @@ func (c *conversation) add(msgs []item.Message) {
 			c.assistant(m, msgs, i, taken)
 		case item.Tool:
 			if !taken[i] { // its call was trimmed away
-				c.turn(sdk.MessageParamRoleUser, content(resultAsText(m))...)
+				c.turn(userRole, content(resultAsText(m))...)
 			}
 		case item.User:
-			c.turn(sdk.MessageParamRoleUser, content(m.Content)...)
+			c.turn(userRole, content(m.Content)...)
 		default: // a role that only some client knows
-			c.turn(sdk.MessageParamRoleUser, content(m.Content)...)
+			c.turn(userRole, content(m.Content)...)
 		}
 	}
-	if n := len(c.turns); n > 0 && c.turns[n-1].Role == sdk.MessageParamRoleAssistant {
+	if n := len(c.turns); n > 0 && c.turns[n-1].Role == assistantRole {
 		trimEnd(c.turns[n-1].Content)
 	}
 }
 
 // turn adds blocks to the conversation, in the last turn if that is of the same role.
-func (c *conversation) turn(role sdk.MessageParamRole, blocks ...sdk.ContentBlockParamUnion) {
+func (c *conversation) turn(role string, blocks ...any) {
 	if len(blocks) == 0 {
 		return
 	}
@@ -68,16 +112,18 @@ func (c *conversation) turn(role sdk.MessageParamRole, blocks ...sdk.ContentBloc
 		c.turns[n-1].Content = append(c.turns[n-1].Content, blocks...)
 		return
 	}
-	if len(c.turns) == 0 && role == sdk.MessageParamRoleAssistant { // the API wants the user to begin
-		c.turn(sdk.MessageParamRoleUser, sdk.NewTextBlock("(The beginning of the conversation is left out.)"))
+	if len(c.turns) == 0 && role == assistantRole { // the API wants the user to begin
+		c.turn(userRole, textBlock("(The beginning of the conversation is left out.)"))
 	}
-	c.turns = append(c.turns, sdk.MessageParam{Role: role, Content: blocks})
+	c.turns = append(c.turns, turn{role, blocks})
 }
 
 // trimEnd makes an answer that the model is to continue acceptable: it must not end in white space.
-func trimEnd(blocks []sdk.ContentBlockParamUnion) {
-	if n := len(blocks); n > 0 && blocks[n-1].OfText != nil {
-		blocks[n-1].OfText.Text = strings.TrimRight(blocks[n-1].OfText.Text, " \t\r\n")
+func trimEnd(blocks []any) {
+	if n := len(blocks); n > 0 {
+		if b, ok := blocks[n-1].(*sentBlock); ok && b.Type == "text" {
+			b.Text = strings.TrimRight(b.Text, " \t\r\n")
+		}
 	}
 }
 
@@ -93,7 +139,7 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 	if !c.made(m) {
 		m.Order = ""
 	}
-	var blocks, results []sdk.ContentBlockParamUnion
+	var blocks, results []any
 	for p := range m.InOrder() {
 		switch {
 		case p.Reasoning != nil:
@@ -103,15 +149,18 @@ func (c *conversation) assistant(m item.Message, msgs []item.Message, i int, tak
 		case p.Call != nil:
 			use := c.use(*p.Call, i, len(results))
 			blocks = append(blocks, use)
-			results = append(results, result(use.OfToolUse.ID, request.Result(*p.Call, msgs, i, taken)))
+			results = append(results, result(use.ID, request.Result(*p.Call, msgs, i, taken)))
 		}
 	}
 	// Thinking that led to nothing, because the answer was cut off, is no turn and must not end one.
-	for len(blocks) > 0 && (blocks[len(blocks)-1].OfThinking != nil || blocks[len(blocks)-1].OfRedactedThinking != nil) {
+	for len(blocks) > 0 {
+		if b, ok := blocks[len(blocks)-1].(*sentBlock); !ok || !b.isThinking() {
+			break
+		}
 		blocks = blocks[:len(blocks)-1]
 	}
-	c.turn(sdk.MessageParamRoleAssistant, blocks...)
-	c.turn(sdk.MessageParamRoleUser, results...)
+	c.turn(assistantRole, blocks...)
+	c.turn(userRole, results...)
 }
 
 // made reports that an answer is this provider's own, as far as one can tell: it holds something that only it makes.
@@ -120,44 +169,41 @@ func (c *conversation) made(m item.Message) bool {
 		slices.ContainsFunc(m.Content, func(b item.Block) bool { _, _, ok := c.own(b); return ok })
 }
 
-func (c *conversation) thought(r item.Reasoning) []sdk.ContentBlockParamUnion {
+func (c *conversation) thought(r item.Reasoning) []any {
 	switch {
 	case !ours(r, c.provider):
 		return nil
 	case r.Encrypted != "":
-		return []sdk.ContentBlockParamUnion{sdk.NewRedactedThinkingBlock(r.Encrypted)}
+		return []any{&sentBlock{Type: "redacted_thinking", Data: r.Encrypted}}
 	}
-	return []sdk.ContentBlockParamUnion{sdk.NewThinkingBlock(r.Signature, item.JoinText(r.Summary))}
+	said := item.JoinText(r.Summary)
+	return []any{&sentBlock{Type: "thinking", Thinking: &said, Signature: r.Signature}}
 }
 
 // use is the n-th call of the answer at i.
-func (c *conversation) use(call item.ToolCall, i, n int) sdk.ContentBlockParamUnion {
+func (c *conversation) use(call item.ToolCall, i, n int) *sentBlock {
 	id := toolID(call.CallID, i, n)
 	if c.ids[id] {
 		id = toolID("", i, n)
 	}
 	c.ids[id] = true
 	c.called[call.Name] = true
-	use := sdk.NewToolUseBlock(id, request.Arguments(call.Arguments), call.Name)
+	use := &sentBlock{Type: "tool_use", ID: id, Name: call.Name, Input: request.Arguments(call.Arguments)}
 	if json.Valid([]byte(call.Signature)) && kept.Type([]byte(call.Signature)) != "" {
-		use.OfToolUse.Caller = param.Override[sdk.ToolUseBlockParamCallerUnion](json.RawMessage(call.Signature))
+		use.Caller = json.RawMessage(call.Signature)
 	}
 	return use
 }
 
-func result(id string, m *item.Message) sdk.ContentBlockParamUnion {
-	out := sdk.ToolResultBlockParam{ToolUseID: id}
+func result(id string, m *item.Message) *sentBlock {
+	out := &sentBlock{Type: "tool_result", Answers: id}
 	if m == nil {
-		out.IsError = sdk.Bool(true)
+		out.IsError = true
 		m = &item.Message{Content: item.Text(request.Interrupted)}
 	}
-	if m.Failed {
-		out.IsError = sdk.Bool(true)
-	}
-	for _, b := range content(m.Content) {
-		out.Content = append(out.Content, sdk.ToolResultBlockParamContentUnion{OfText: b.OfText, OfImage: b.OfImage, OfDocument: b.OfDocument, OfSearchResult: b.OfSearchResult})
-	}
-	return sdk.ContentBlockParamUnion{OfToolResult: &out}
+	out.IsError = out.IsError || m.Failed
+	out.Content = content(m.Content)
+	return out
 }
 
 func resultAsText(m item.Message) []item.Block {
@@ -185,86 +231,67 @@ func toolID(id string, message, call int) string {
 }
 
 // content turns blocks into those of the API. Blank text is left out.
-func content(blocks []item.Block) []sdk.ContentBlockParamUnion {
-	var out []sdk.ContentBlockParamUnion
+func content(blocks []item.Block) []any {
+	var out []any
 	for _, b := range blocks {
 		switch b.Type {
 		case item.TextBlock:
 			if strings.TrimSpace(b.Text) != "" {
-				out = append(out, sdk.NewTextBlock(b.Text))
+				out = append(out, textBlock(b.Text))
 			}
 		case item.ImageBlock:
 			out = append(out, image(b))
 		case item.FileBlock:
 			out = append(out, file(b))
 		case item.ForeignBlock:
-			if one, ok := foreign(b.Foreign); ok {
-				out = append(out, one)
+			switch kept.Type(b.Foreign) { // parts that a client wrote in the API's own words
+			case "image", "document", "search_result":
+				out = append(out, b.Foreign)
 			}
 		}
 	}
 	return out
 }
 
-func image(b item.Block) sdk.ContentBlockParamUnion {
+func image(b item.Block) *sentBlock {
 	if mime, data, ok := request.DataURL(b.URL); ok {
-		return sdk.NewImageBlockBase64(cmp.Or(mime, b.MIME, "image/png"), data)
+		return inlineImage(cmp.Or(mime, b.MIME, "image/png"), data)
 	}
 	if !strings.HasPrefix(b.URL, "http://") && !strings.HasPrefix(b.URL, "https://") {
 		return leftOut(b)
 	}
-	return sdk.NewImageBlock(sdk.URLImageSourceParam{URL: b.URL})
+	return &sentBlock{Type: "image", Source: &source{Type: "url", URL: b.URL}}
 }
 
-func file(b item.Block) sdk.ContentBlockParamUnion {
+func inlineImage(mime, data string) *sentBlock {
+	return &sentBlock{Type: "image", Source: &source{Type: "base64", MIME: mime, Data: data}}
+}
+
+func file(b item.Block) *sentBlock {
+	const pdf = "application/pdf"
 	mime, data, inline := request.DataURL(b.URL)
 	mime = cmp.Or(mime, b.MIME)
-	var out sdk.ContentBlockParamUnion
+	var from source
 	switch {
-	case inline && mime == "application/pdf":
-		out = sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data})
+	case inline && mime == pdf:
+		from = source{Type: "base64", MIME: pdf, Data: data}
 	case inline && strings.HasPrefix(mime, "image/"):
-		return sdk.NewImageBlockBase64(mime, data)
+		return inlineImage(mime, data)
 	case inline && (strings.HasPrefix(mime, "text/") || mime == "application/json"):
 		plain, err := base64.StdEncoding.DecodeString(data)
 		if err != nil || len(bytes.TrimSpace(plain)) == 0 {
 			return leftOut(b)
 		}
-		out = sdk.NewDocumentBlock(sdk.PlainTextSourceParam{Data: strings.ToValidUTF8(string(plain), "\uFFFD")})
-	case !inline && strings.HasPrefix(b.URL, "http") && (mime == "application/pdf" || mime == "" && strings.HasSuffix(b.URL, ".pdf")):
-		out = sdk.NewDocumentBlock(sdk.URLPDFSourceParam{URL: b.URL})
+		from = source{Type: "text", MIME: "text/plain", Data: strings.ToValidUTF8(string(plain), "\uFFFD")}
+	case !inline && strings.HasPrefix(b.URL, "http") && (mime == pdf || mime == "" && strings.HasSuffix(b.URL, ".pdf")):
+		from = source{Type: "url", URL: b.URL}
 	default:
 		return leftOut(b)
 	}
-	if b.Name != "" {
-		out.OfDocument.Title = sdk.String(b.Name)
-	}
-	return out
+	return &sentBlock{Type: "document", Source: &from, Title: b.Name}
 }
 
 // leftOut stands for something that the model cannot be shown; the conversation goes on without it.
-func leftOut(b item.Block) sdk.ContentBlockParamUnion {
-	return sdk.NewTextBlock("(" + cmp.Or(b.Name, "A "+string(b.Type)) + " of type " + cmp.Or(b.MIME, "unknown") + " was attached, which you cannot be shown.)")
-}
-
-// foreign passes on parts that a client wrote in the API's own words.
-func foreign(raw json.RawMessage) (sdk.ContentBlockParamUnion, bool) {
-	var head struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(raw, &head) != nil {
-		return sdk.ContentBlockParamUnion{}, false
-	}
-	switch head.Type {
-	case "image":
-		one := param.Override[sdk.ImageBlockParam](raw)
-		return sdk.ContentBlockParamUnion{OfImage: &one}, true
-	case "document":
-		one := param.Override[sdk.DocumentBlockParam](raw)
-		return sdk.ContentBlockParamUnion{OfDocument: &one}, true
-	case "search_result":
-		one := param.Override[sdk.SearchResultBlockParam](raw)
-		return sdk.ContentBlockParamUnion{OfSearchResult: &one}, true
-	}
-	return sdk.ContentBlockParamUnion{}, false
+func leftOut(b item.Block) *sentBlock {
+	return textBlock("(" + cmp.Or(b.Name, "A "+string(b.Type)) + " of type " + cmp.Or(b.MIME, "unknown") + " was attached, which you cannot be shown.)")
 }

@@ -31,6 +31,5 @@
 // a result without a call becomes text, blank text is left out, and call ids get the shape that the API accepts.
 // System messages move to the system prompt wherever they stood.
 //
-// Bedrock and Vertex are reached by the SDK's own options, see [Options].Request. They are not linked in here:
-// they would add 2 MB and 10 MB to every program.
+// Vertex AI is reached with Project, Location and Token. Bedrock frames its streams in a binary form that is not read here.
 package anthropic

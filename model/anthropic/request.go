@@ -11,9 +11,6 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/request"
@@ -26,69 +23,120 @@ const (
 	none     = "none"
 )
 
-// body is the request object.
+// messagesRequest is the request object.
+type messagesRequest struct {
+	Model     string         `json:"model,omitempty"`             // on Vertex AI it is in the address,
+	Version   string         `json:"anthropic_version,omitempty"` // and this here instead of in a header
+	MaxTokens int            `json:"max_tokens"`
+	System    []*sentBlock   `json:"system,omitempty"`
+	Tools     []any          `json:"tools,omitempty"` // each a *toolParam, or in the API's own words
+	Choice    *toolChoice    `json:"tool_choice,omitempty"`
+	Messages  []turn         `json:"messages"`
+	Thinking  *thinkingParam `json:"thinking,omitempty"`
+	Output    outputConfig   `json:"output_config,omitzero"`
+	Stop      []string       `json:"stop_sequences,omitempty"`
+	Metadata  *metadata      `json:"metadata,omitempty"`
+	Container string         `json:"container,omitempty"`
+	Temp      *float64       `json:"temperature,omitempty"`
+	Stream    bool           `json:"stream"`
+}
+
+type toolParam struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+	Cache       *cacheMark      `json:"cache_control,omitempty"`
+}
+
+type toolChoice struct {
+	Type string `json:"type"`
+	Name string `json:"name,omitempty"`
+}
+
+// forced reports that a tool has to be called.
+func (c *toolChoice) forced() bool { return c != nil && c.Type != "none" }
+
+type thinkingParam struct {
+	Type    string `json:"type"`
+	Budget  int    `json:"budget_tokens,omitempty"`
+	Display string `json:"display,omitempty"`
+}
+
+type outputConfig struct {
+	Effort string         `json:"effort,omitempty"`
+	Format map[string]any `json:"format,omitempty"`
+}
+
+type metadata struct {
+	UserID string `json:"user_id"`
+}
+
+// cacheMark asks the provider to keep what ends here.
+type cacheMark struct {
+	Type string `json:"type"`
+	TTL  string `json:"ttl"`
+}
+
+// vertexVersion is what Vertex AI wants to be told.
+const vertexVersion = "vertex-2023-10-16"
+
+// body is the request object as it goes out.
 func (m *Model) body(req model.Request) ([]byte, error) {
-	p := sdk.MessageNewParams{
-		Model:     sdk.Model(m.opts.Model),
-		MaxTokens: int64(m.opts.MaxTokens),
+	p := &messagesRequest{Model: m.opts.Model, MaxTokens: m.opts.MaxTokens, Stream: true}
+	if m.opts.Project != "" {
+		p.Model, p.Version = "", vertexVersion
 	}
 	if req.MaxTokens > 0 {
-		p.MaxTokens = int64(req.MaxTokens)
+		p.MaxTokens = req.MaxTokens
 	}
-	c := conversation{provider: m.opts.Provider, called: map[string]bool{}, ids: map[string]bool{}}
+	c := conversation{provider: m.opts.Provider, turns: []turn{}, called: map[string]bool{}, ids: map[string]bool{}}
 	c.add(req.Messages)
 	p.Messages = c.turns
 	for _, s := range append([]string{req.System}, c.system...) {
 		if strings.TrimSpace(s) != "" {
-			p.System = append(p.System, sdk.TextBlockParam{Text: s})
+			p.System = append(p.System, textBlock(s))
 		}
 	}
-	if err := m.tools(&p, req, c.called); err != nil {
+	if err := m.tools(p, req, c.called); err != nil {
 		return nil, err
 	}
-	m.think(&p, req)
-	if req.Temp != nil && p.Thinking.OfEnabled == nil && p.Thinking.OfAdaptive == nil { // thinking fixes it at 1
-		p.Temperature = sdk.Float(*req.Temp)
+	m.think(p, req)
+	if p.Thinking == nil { // thinking fixes it at 1
+		p.Temp = req.Temp
 	}
 	for _, s := range req.Stop {
 		if strings.TrimSpace(s) != "" { // the API refuses blank ones
-			p.StopSequences = append(p.StopSequences, s)
+			p.Stop = append(p.Stop, s)
 		}
 	}
 	if len(req.Schema) > 0 {
-		p.OutputConfig.Format = param.Override[sdk.JSONOutputFormatParam](map[string]any{"type": "json_schema", "schema": req.Schema})
+		p.Output.Format = map[string]any{"type": "json_schema", "schema": req.Schema}
 	}
 	if req.User != "" {
-		p.Metadata.UserID = sdk.String(req.User)
+		p.Metadata = &metadata{req.User}
 	}
-	m.cache(&p)
-	extra := map[string]any{"stream": true}
+	m.cache(p)
 	if id, ok := c.useContainer(m.opts.Tools, time.Now()); ok {
-		extra["container"] = id
+		p.Container = id
 	}
-	p.SetExtraFields(extra)
-	body, err := json.Marshal(p)
+	body, err := request.JSON(p)
 	if err != nil {
-		return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)
+		return nil, err
 	}
 	return request.Patch(body, m.opts.Extra, req.Extra)
 }
 
 // tools offers the request's tools and the provider's own. called are those that the conversation used.
-func (m *Model) tools(p *sdk.MessageNewParams, req model.Request, called map[string]bool) error {
+func (m *Model) tools(p *messagesRequest, req model.Request, called map[string]bool) error {
 	for _, t := range req.Tools {
 		schema, err := objectSchema(t.Schema)
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", t.Name, err)
 		}
-		one := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
-		if t.Description != "" {
-			one.Description = sdk.String(t.Description)
-		}
-		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &one})
+		p.Tools = append(p.Tools, &toolParam{Name: t.Name, Description: t.Description, Schema: schema})
 	}
 	for _, raw := range m.opts.Tools {
-		p.Tools = append(p.Tools, param.Override[sdk.ToolUnionParam](raw))
+		p.Tools = append(p.Tools, raw)
 	}
 	choice := req.Choice
 	if len(req.Tools) == 0 {
@@ -97,19 +145,18 @@ func (m *Model) tools(p *sdk.MessageNewParams, req model.Request, called map[str
 	if len(p.Tools) == 0 && len(called) > 0 {
 		// The API refuses calls in the history of a request that has no tools: name them, and forbid them.
 		for _, name := range slices.Sorted(maps.Keys(called)) {
-			one := sdk.ToolParam{Name: name, InputSchema: param.Override[sdk.ToolInputSchemaParam](anyObject)}
-			p.Tools = append(p.Tools, sdk.ToolUnionParam{OfTool: &one})
+			p.Tools = append(p.Tools, &toolParam{Name: name, Schema: anyObject})
 		}
 		choice = "none"
 	}
 	switch choice {
 	case "", "auto":
 	case "none":
-		p.ToolChoice.OfNone = &sdk.ToolChoiceNoneParam{}
+		p.Choice = &toolChoice{Type: "none"}
 	case "required":
-		p.ToolChoice.OfAny = &sdk.ToolChoiceAnyParam{}
+		p.Choice = &toolChoice{Type: "any"}
 	default:
-		p.ToolChoice.OfTool = &sdk.ToolChoiceToolParam{Name: choice}
+		p.Choice = &toolChoice{Type: "tool", Name: choice}
 	}
 	return nil
 }
@@ -140,17 +187,17 @@ const (
 var budgets = map[string]int{"low": 2048, "medium": 8192, "high": 16384}
 
 // think asks for thinking, where the API allows it together with the rest of the request.
-func (m *Model) think(p *sdk.MessageNewParams, req model.Request) {
+func (m *Model) think(p *messagesRequest, req model.Request) {
 	if !req.Thinking.On || m.thinking == none {
 		return
 	}
-	if p.ToolChoice.OfAny != nil || p.ToolChoice.OfTool != nil {
+	if p.Choice.forced() {
 		return // a forced call leaves no room for it
 	}
 	if m.thinking == adaptive {
 		// Newer models leave the text of their thinking out unless asked for it.
-		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
-		p.OutputConfig.Effort = sdk.OutputConfigEffort(req.Thinking.Effort)
+		p.Thinking = &thinkingParam{Type: "adaptive", Display: "summarized"}
+		p.Output.Effort = req.Thinking.Effort
 		return
 	}
 	if unsignedLoop(req.Messages, m.opts.Provider) {
@@ -166,13 +213,13 @@ func (m *Model) think(p *sdk.MessageNewParams, req model.Request) {
 	n = max(n, minBudget)
 	switch {
 	case req.MaxTokens == 0:
-		p.MaxTokens = max(p.MaxTokens, int64(n+answer))
+		p.MaxTokens = max(p.MaxTokens, n+answer)
 	case req.MaxTokens <= minBudget:
 		return
 	case n >= req.MaxTokens: // a budget must be smaller than the whole
 		n = max(minBudget, req.MaxTokens/2)
 	}
-	p.Thinking.OfEnabled = &sdk.ThinkingConfigEnabledParam{BudgetTokens: int64(n)}
+	p.Thinking = &thinkingParam{Type: "enabled", Budget: n}
 }
 
 // unsignedLoop reports that the model is to go on with calls which another provider made: it would be asked
@@ -194,26 +241,25 @@ func unsignedLoop(msgs []item.Message, provider string) bool {
 }
 
 // cache marks the ends of the three stretches that stay the same from call to call.
-func (m *Model) cache(p *sdk.MessageNewParams) {
+func (m *Model) cache(p *messagesRequest) {
 	if m.opts.Cache == "" {
 		return
 	}
-	mark := sdk.CacheControlEphemeralParam{TTL: sdk.CacheControlEphemeralTTL(m.opts.Cache)}
+	mark := &cacheMark{"ephemeral", m.opts.Cache}
 	if n := len(p.Tools); n > 0 {
-		if c := p.Tools[n-1].GetCacheControl(); c != nil {
-			*c = mark
+		if t, ok := p.Tools[n-1].(*toolParam); ok {
+			t.Cache = mark
 		}
 	}
 	if n := len(p.System); n > 0 {
-		p.System[n-1].CacheControl = mark
+		p.System[n-1].Cache = mark
 	}
 	if len(p.Messages) == 0 {
 		return
 	}
-	content := p.Messages[len(p.Messages)-1].Content
-	for i := len(content) - 1; i >= 0; i-- {
-		if c := content[i].GetCacheControl(); c != nil { // thinking cannot be marked
-			*c = mark
+	for _, b := range slices.Backward(p.Messages[len(p.Messages)-1].Content) {
+		if b, ok := b.(*sentBlock); ok && !b.isThinking() { // which cannot be marked
+			b.Cache = mark
 			return
 		}
 	}

@@ -1,13 +1,12 @@
 package anthropic
 
 import (
+	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/anthropics/anthropic-sdk-go/option"
 	"pgregory.net/rapid"
 
 	"github.com/tributary-ai/tributary/item"
@@ -213,39 +212,35 @@ func TestBaseURLMayNameTheVersion(t *testing.T) {
 	}
 }
 
-// Bedrock and Vertex are request options of the SDK that rewrite path and body in a middleware and put their own
-// base URL and authentication in place of ours. This one does the same.
-func TestRequestOptionsOfTheSDKComeLast(t *testing.T) {
+// On Vertex AI the model is in the address, the version in the body, and a token proves who asks.
+func TestVertex(t *testing.T) {
 	srv := providertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/model/claude-test/stream" || r.Header.Get("Authorization") != "signed" {
-			t.Errorf("asked %s with %v", r.URL.Path, r.Header)
+		var object map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&object); err != nil {
+			t.Error(err)
+		}
+		_, named := object["model"]
+		if r.URL.Path != "/v1/projects/p/locations/europe-west1/publishers/anthropic/models/claude-test:streamRawPredict" ||
+			r.Header.Get("Authorization") != "Bearer t-1" || named || object["anthropic_version"] != "vertex-2023-10-16" {
+			t.Errorf("asked %s with %v: %v", r.URL.Path, r.Header, object)
 		}
 		providertest.SSE(w, begun+"data: {\"type\":\"message_stop\"}\n\n")
 	})
-	elsewhere := option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		var object struct {
-			Model  string
-			Stream bool
-		}
-		if err := json.Unmarshal(body, &object); err != nil || !object.Stream {
-			t.Errorf("body %s: %v", body, err)
-		}
-		r.URL.Path = "/model/" + object.Model + "/stream"
-		r.Header.Set("Authorization", "signed")
-		r.Body = io.NopCloser(strings.NewReader("{}"))
-		r.ContentLength = 2
-		return next(r)
-	})
 	m := client(t, srv, func(o *Options) {
-		o.BaseURL = "http://127.0.0.1:1"
-		o.Request = []option.RequestOption{option.WithBaseURL(srv.URL), elsewhere}
+		o.Key, o.Project, o.Location = Key{}, "p", "europe-west1"
+		o.Token = func(context.Context) (Key, error) { return NewKey("t-1"), nil }
 	})
 	if got, _, err := providertest.Collect(t, m, providertest.Hello); err != nil || got.Texts[0] != "Hal" {
 		t.Errorf("%+v, %v", got, err)
+	}
+	for location, want := range map[string]string{"": "https://aiplatform.googleapis.com/v1/projects/p/locations/global/", "us-east5": "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/"} {
+		m, err := New(Options{Model: "m", Project: "p", Location: location})
+		if err != nil || !strings.HasPrefix(m.at.URL.String(), want) {
+			t.Errorf("%q: %v, %v", location, m.at.URL, err)
+		}
+	}
+	if _, err := New(Options{Model: "m", Location: "us-east5"}); err == nil {
+		t.Error("a location without a project passes")
 	}
 }
 

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model/internal/kept"
 )
@@ -50,8 +47,8 @@ func (c *conversation) findServed(msgs []item.Message) {
 
 // said is the content of an answer. What other providers keep of their tools is left out; so is a call of one of this
 // provider's that was never answered, unless the answer is the last and the provider is to go on with it.
-func (c *conversation) said(blocks []item.Block, last bool) []sdk.ContentBlockParamUnion {
-	var out []sdk.ContentBlockParamUnion
+func (c *conversation) said(blocks []item.Block, last bool) []any {
+	var out []any
 	for _, b := range blocks {
 		if _, _, marked := kept.Take(b.Foreign); !marked {
 			out = append(out, content([]item.Block{b})...)
@@ -64,7 +61,7 @@ func (c *conversation) said(blocks []item.Block, last bool) []sdk.ContentBlockPa
 			c.container = raw
 		case head.isCall() && !last && !c.served[head.ID]:
 		default:
-			out = append(out, param.Override[sdk.ContentBlockParamUnion](raw))
+			out = append(out, raw)
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/endpoint"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
 )
 
@@ -57,9 +57,8 @@ type Options struct {
 
 // Model is a Gemini model. It is safe for concurrent use.
 type Model struct {
-	opts  Options
-	url   string
-	fault eventstream.Fault
+	opts Options
+	at   endpoint.Endpoint
 }
 
 var (
@@ -85,17 +84,29 @@ func New(o Options) (*Model, error) {
 	o.Provider = cmp.Or(o.Provider, "gemini")
 	o.FirstTimeout = cmp.Or(o.FirstTimeout, defaultFirst)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdle)
-	o.HTTPClient = eventstream.Client(o.HTTPClient, o.Limits)
-	m := &Model{opts: o, fault: eventstream.Fault{Provider: o.Provider, Secrets: []Key{o.Key}}}
+	m := &Model{opts: o, at: endpoint.Endpoint{
+		Sign: o.sign, Token: o.Token, Client: eventstream.Client(o.HTTPClient, o.Limits),
+		Fault: eventstream.Fault{Provider: o.Provider, Secrets: []Key{o.Key}},
+	}}
 	if err := m.locate(); err != nil {
 		return nil, err
 	}
 	for _, value := range o.Headers {
 		if len(value) >= 8 { // shorter ones are flags and versions
-			m.fault.Secrets = append(m.fault.Secrets, NewKey(value))
+			m.at.Fault.Secrets = append(m.at.Fault.Secrets, NewKey(value))
 		}
 	}
 	return m, nil
+}
+
+// sign proves who sends a call.
+func (o Options) sign(h http.Header) {
+	if !o.Key.IsZero() {
+		h.Set("X-Goog-Api-Key", o.Key.Reveal())
+	}
+	for name, value := range o.Headers {
+		h.Set(name, value)
+	}
 }
 
 // locate makes the URL of the call.
@@ -123,14 +134,14 @@ func (m *Model) locate() error {
 	if err != nil || u.Host == "" {
 		return errors.New("gemini: the base URL is not an absolute URL")
 	}
-	m.fault.Secrets = append(m.fault.Secrets, eventstream.KeysIn(u)...)
+	m.at.Fault.Secrets = append(m.at.Fault.Secrets, eventstream.KeysIn(u)...)
 	query := u.Query()
 	if !o.Array {
 		query.Set("alt", "sse")
 	}
 	u = u.JoinPath(path + ":streamGenerateContent")
 	u.RawQuery = query.Encode()
-	m.url = u.String()
+	m.at.URL = u
 	return nil
 }
 
@@ -152,16 +163,12 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 	return func(yield func(model.Part, error) bool) {
 		body, err := m.body(req)
 		if err != nil {
-			yield(nil, m.fault.BadRequest(err.Error()))
+			yield(nil, m.at.Fault.BadRequest(err.Error()))
 			return
 		}
 		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
 		defer watch.Stop()
-		fault := m.fault
-		if req.Sent != nil {
-			req.Sent(body)
-		}
-		resp, err := m.call(ctx, body, &fault)
+		resp, fault, err := m.at.Post(ctx, body, req.Sent)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -171,57 +178,6 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 			yield(nil, err)
 		}
 	}
-}
-
-// maxErrorBody is as much of an error as is read to find out why.
-const maxErrorBody = 1 << 20
-
-// call sends the request. It adds to fault what must not be shown of this call.
-func (m *Model) call(ctx context.Context, body []byte, fault *eventstream.Fault) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, fault.BadRequest(err.Error())
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if !m.opts.Key.IsZero() {
-		req.Header.Set("X-Goog-Api-Key", m.opts.Key.Reveal())
-	}
-	if m.opts.Token != nil {
-		token, err := m.opts.Token(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, fault.Err(ctx, err)
-			}
-			return nil, &model.Error{Class: model.Auth, Provider: m.opts.Provider, Message: "no token could be had", Err: err}
-		}
-		fault.Secrets = append(fault.Secrets[:len(fault.Secrets):len(fault.Secrets)], token)
-		req.Header.Set("Authorization", "Bearer "+token.Reveal())
-	}
-	for name, value := range m.opts.Headers {
-		req.Header.Set(name, value)
-	}
-	resp, err := m.opts.HTTPClient.Do(req)
-	if err != nil {
-		return nil, fault.Err(ctx, withoutURL(err))
-	}
-	if resp.StatusCode == http.StatusOK {
-		return resp, nil
-	}
-	defer func() { _ = resp.Body.Close() }()
-	why, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	if err != nil && ctx.Err() != nil {
-		return nil, fault.Err(ctx, err)
-	}
-	return nil, fault.Status(resp.StatusCode, resp.Header, why)
-}
-
-// withoutURL takes the URL of the call out of an error: people put keys into its query.
-func withoutURL(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		return outer.Err
-	}
-	return err
 }
 
 // tracked remembers whether the body ended as it should, whatever the framing makes of it.

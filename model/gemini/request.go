@@ -71,9 +71,9 @@ func (m *Model) body(req model.Request) ([]byte, error) {
 	if len(req.Schema) > 0 {
 		out.Config.MIME, out.Config.Schema = "application/json", req.Schema
 	}
-	body, err := json.Marshal(out)
+	body, err := request.JSON(out)
 	if err != nil {
-		return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)
+		return nil, err
 	}
 	return request.Patch(body, m.opts.Extra, req.Extra)
 }

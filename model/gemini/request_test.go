@@ -194,8 +194,8 @@ func TestWhereTheCallGoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.url != c.want {
-			t.Errorf("%+v asks\n     %s\nwant %s", c.o, m.url, c.want)
+		if m.at.URL.String() != c.want {
+			t.Errorf("%+v asks\n     %s\nwant %s", c.o, m.at.URL.String(), c.want)
 		}
 	}
 	for _, o := range []Options{{}, {Model: "m", Location: "l"}, {Model: "m", BaseURL: "no url"}} {

@@ -70,7 +70,7 @@ func compare(b *testing.B, r recording, o Options) {
 	})
 	b.Run("recording="+r.name+"/reader=sdk", func(b *testing.B) {
 		if r.responses() {
-			service := responses.NewResponseService(o.requestOptions()...)
+			service := responses.NewResponseService(sdk(o)...)
 			cost.Chunks(b, chunks, len(r.body), func() {
 				s := service.NewStreaming(context.Background(), responses.ResponseNewParams{Model: "m"})
 				for s.Next() {
@@ -80,7 +80,7 @@ func compare(b *testing.B, r recording, o Options) {
 			})
 			return
 		}
-		service := openai.NewChatCompletionService(o.requestOptions()...)
+		service := openai.NewChatCompletionService(sdk(o)...)
 		cost.Chunks(b, chunks, len(r.body), func() {
 			s := service.NewStreaming(context.Background(), openai.ChatCompletionNewParams{Model: "m"})
 			for s.Next() {

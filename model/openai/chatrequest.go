@@ -6,34 +6,127 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/kept"
 	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
-// params puts a request into the words of Chat Completions.
-func (m *ChatModel) params(req model.Request) (openai.ChatCompletionNewParams, error) {
-	p := openai.ChatCompletionNewParams{
-		Model:         m.opts.Model,
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
+// chatRequest is the request object of Chat Completions.
+type chatRequest struct {
+	Model         string        `json:"model"`
+	Messages      []chatMessage `json:"messages"`
+	Tools         []chatTool    `json:"tools,omitempty"`
+	ToolChoice    any           `json:"tool_choice,omitempty"`
+	Format        any           `json:"response_format,omitempty"`
+	Stream        bool          `json:"stream"`
+	StreamOptions struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+
+	MaxTokens           int      `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int      `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64 `json:"temperature,omitempty"`
+	Stop                []string `json:"stop,omitempty"`
+	User                string   `json:"user,omitempty"`
+	SafetyIdentifier    string   `json:"safety_identifier,omitempty"`
+
+	// How each provider is asked to think.
+	Effort    string         `json:"reasoning_effort,omitempty"`
+	Thinking  map[string]any `json:"thinking,omitempty"`
+	Thinks    bool           `json:"enable_thinking,omitempty"`
+	Budget    int            `json:"thinking_budget,omitempty"`
+	Reasoning map[string]any `json:"reasoning,omitempty"`
+}
+
+// chatMessage is a message of any role.
+type chatMessage struct {
+	Role    string     `json:"role"`
+	Content any        `json:"content,omitempty"` // a string, or a list of parts
+	Name    string     `json:"name,omitempty"`
+	CallID  string     `json:"tool_call_id,omitempty"`
+	Calls   []chatCall `json:"tool_calls,omitempty"`
+
+	Reasoning string `json:"reasoning_content,omitempty"`
+	Details   []any  `json:"reasoning_details,omitempty"`
+}
+
+type chatCall struct {
+	ID       string         `json:"id"`
+	Type     string         `json:"type"`
+	Function chatFunction   `json:"function"`
+	Extra    map[string]any `json:"extra_content,omitempty"`
+}
+
+type chatFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type chatTool struct {
+	Type     string       `json:"type"`
+	Function functionTool `json:"function"`
+}
+
+// functionTool is a tool in the words that both wires share.
+type functionTool struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Parameters  map[string]any `json:"parameters"`
+	Strict      *bool          `json:"strict,omitempty"`
+}
+
+// schemaFormat asks for an answer that satisfies a schema.
+type schemaFormat struct {
+	Name   string         `json:"name"`
+	Schema map[string]any `json:"schema"`
+	Strict bool           `json:"strict,omitempty"`
+}
+
+// The parts of a message.
+type (
+	textPart struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
 	}
-	extra := extraFields(m.opts.extra(req))
-	m.limits(&p, req)
-	m.thinking(&p, req.Thinking, extra)
-	system, err := m.format(&p, req)
+	imagePart struct {
+		Type  string    `json:"type"`
+		Image chatImage `json:"image_url"`
+	}
+	chatImage struct {
+		URL    string `json:"url"`
+		Detail string `json:"detail,omitempty"`
+	}
+	audioPart struct {
+		Type  string `json:"type"`
+		Audio struct {
+			Data   string `json:"data"`
+			Format string `json:"format"`
+		} `json:"input_audio"`
+	}
+	filePart struct {
+		Type string `json:"type"`
+		File struct {
+			Data string `json:"file_data"`
+			Name string `json:"filename"`
+		} `json:"file"`
+	}
+)
+
+// request puts a request into the words of Chat Completions.
+func (m *ChatModel) request(req model.Request) (*chatRequest, error) {
+	p := &chatRequest{Model: m.opts.Model, Stream: true}
+	p.StreamOptions.Usage = true
+	m.limits(p, req)
+	m.thinking(p, req.Thinking, m.opts.extra(req))
+	system, err := m.format(p, req)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	if err := m.tools(&p, req); err != nil {
-		return p, err
+	if err := m.tools(p, req); err != nil {
+		return nil, err
 	}
 	p.Messages = m.messages(system, req.Messages)
-	p.SetExtraFields(extra)
 	return p, nil
 }
 
@@ -43,64 +136,50 @@ func (c caller) original() bool {
 	return c.info.Provider == providerOpenAI || c.info.Provider == providerAzure
 }
 
-func (m *ChatModel) limits(p *openai.ChatCompletionNewParams, req model.Request) {
-	if req.MaxTokens > 0 {
-		n := param.NewOpt(int64(req.MaxTokens))
-		if m.original() {
-			p.MaxCompletionTokens = n
-		} else {
-			p.MaxTokens = n
-		}
+func (m *ChatModel) limits(p *chatRequest, req model.Request) {
+	if m.original() {
+		p.MaxCompletionTokens = req.MaxTokens
+	} else {
+		p.MaxTokens = req.MaxTokens
 	}
-	if req.Temp != nil {
-		p.Temperature = param.NewOpt(*req.Temp)
-	}
-	if len(req.Stop) > 0 {
-		p.Stop.OfStringArray = req.Stop
-	}
-	switch {
-	case req.User == "":
-	case m.info.Provider == providerOpenAI:
-		p.SafetyIdentifier = param.NewOpt(req.User)
-	default:
-		p.User = param.NewOpt(req.User)
+	p.Temperature, p.Stop = req.Temp, req.Stop
+	if m.info.Provider == providerOpenAI {
+		p.SafetyIdentifier = req.User
+	} else {
+		p.User = req.User
 	}
 }
 
 // thinking asks for reasoning in the provider's own way. What an Extra says about it already stays.
-func (m *ChatModel) thinking(p *openai.ChatCompletionNewParams, t model.Thinking, extra map[string]any) {
+func (m *ChatModel) thinking(p *chatRequest, t model.Thinking, extra map[string]json.RawMessage) {
 	if !t.On {
 		return
 	}
-	set := func(key string, v any) {
-		if _, said := extra[key]; !said {
-			extra[key] = v
-		}
-	}
+	said := func(key string) bool { _, ok := extra[key]; return ok }
 	switch m.info.Provider {
 	case providerDeepSeek, providerKimi:
-		set("thinking", map[string]any{"type": "enabled"})
-	case providerQwen:
-		set("enable_thinking", true)
-		if t.Budget > 0 {
-			set("thinking_budget", t.Budget)
+		if !said("thinking") {
+			p.Thinking = map[string]any{"type": "enabled"}
 		}
+	case providerQwen:
+		p.Thinks, p.Budget = true, t.Budget
 	case providerOpenRouter:
 		switch {
+		case said("reasoning"):
 		case t.Budget > 0:
-			set("reasoning", map[string]any{"max_tokens": t.Budget})
+			p.Reasoning = map[string]any{"max_tokens": t.Budget}
 		case t.Effort != "":
-			set("reasoning", map[string]any{"effort": t.Effort})
+			p.Reasoning = map[string]any{"effort": t.Effort}
 		default:
-			set("reasoning", map[string]any{"enabled": true})
+			p.Reasoning = map[string]any{"enabled": true}
 		}
 	default:
-		p.ReasoningEffort = shared.ReasoningEffort(t.Effort)
+		p.Effort = t.Effort
 	}
 }
 
 // format asks for an answer in JSON. It returns the system prompt, which has to say so where the wire cannot.
-func (m *ChatModel) format(p *openai.ChatCompletionNewParams, req model.Request) (system string, err error) {
+func (m *ChatModel) format(p *chatRequest, req model.Request) (system string, err error) {
 	if isNull(req.Schema) {
 		return req.System, nil
 	}
@@ -109,49 +188,41 @@ func (m *ChatModel) format(p *openai.ChatCompletionNewParams, req model.Request)
 		return "", m.fault.BadRequest("the schema of the answer is not a JSON object")
 	}
 	if m.info.Provider == providerDeepSeek {
-		p.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
+		p.Format = map[string]any{"type": "json_object"}
 		return strings.TrimSpace(req.System + "\n\nAnswer with one JSON object that satisfies this JSON schema:\n" + string(req.Schema)), nil
 	}
-	format := shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: cmp.Or(req.SchemaName, "answer"), Schema: schema}
-	if strictable(schema) {
-		format.Strict = param.NewOpt(true)
-	}
-	p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: format}
+	p.Format = map[string]any{"type": "json_schema", "json_schema": schemaFormat{cmp.Or(req.SchemaName, "answer"), schema, strictable(schema)}}
 	return req.System, nil
 }
 
-func (m *ChatModel) tools(p *openai.ChatCompletionNewParams, req model.Request) error {
+func (m *ChatModel) tools(p *chatRequest, req model.Request) error {
 	for _, t := range req.Tools {
 		schema, err := toolSchema(t.Schema)
 		if err != nil {
 			return m.fault.BadRequest("the schema of tool " + t.Name + " is not a JSON object")
 		}
-		f := shared.FunctionDefinitionParam{Name: t.Name, Parameters: schema}
-		if t.Description != "" {
-			f.Description = param.NewOpt(t.Description)
-		}
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(f))
+		p.Tools = append(p.Tools, chatTool{"function", functionTool{Name: t.Name, Description: t.Description, Parameters: schema}})
 	}
 	switch {
 	case len(req.Tools) == 0 || req.Choice == "":
 	case req.Choice == "auto" || req.Choice == "none" || req.Choice == "required":
-		p.ToolChoice.OfAuto = param.NewOpt(req.Choice)
+		p.ToolChoice = req.Choice
 	default:
-		p.ToolChoice = openai.ToolChoiceOptionFunctionToolChoice(openai.ChatCompletionNamedToolChoiceFunctionParam{Name: req.Choice})
+		p.ToolChoice = map[string]any{"type": "function", "function": map[string]any{"name": req.Choice}}
 	}
 	return nil
 }
 
-func (m *ChatModel) messages(system string, in []item.Message) []openai.ChatCompletionMessageParamUnion {
-	out := make([]openai.ChatCompletionMessageParamUnion, 0, len(in)+1)
+func (m *ChatModel) messages(system string, in []item.Message) []chatMessage {
+	out := make([]chatMessage, 0, len(in)+1)
 	if system != "" {
-		out = append(out, openai.SystemMessage(system))
+		out = append(out, chatMessage{Role: "system", Content: system})
 	}
 	turn := lastUser(in)
 	var shown []item.Block // images that tools returned, for after the last of their results
 	flush := func() {
 		if len(shown) > 0 {
-			out = append(out, openai.UserMessage(m.parts(shown)))
+			out = append(out, chatMessage{Role: "user", Content: m.parts(shown)})
 			shown = nil
 		}
 	}
@@ -161,13 +232,13 @@ func (m *ChatModel) messages(system string, in []item.Message) []openai.ChatComp
 		}
 		switch msg.Role {
 		case item.System:
-			out = append(out, openai.SystemMessage(m.flat(msg.Content)))
+			out = append(out, chatMessage{Role: "system", Content: m.flat(msg.Content)})
 		case item.User:
 			out = append(out, m.user(msg))
 		case item.Assistant:
 			out = append(out, m.assistant(msg, i > turn))
 		case item.Tool:
-			out = append(out, openai.ToolMessage(m.toolText(msg), msg.CallID))
+			out = append(out, chatMessage{Role: "tool", Content: m.toolText(msg), CallID: msg.CallID})
 			shown = append(shown, m.pictures(msg.Content)...)
 		case item.Remove:
 		}
@@ -186,15 +257,15 @@ func lastUser(in []item.Message) int {
 	return -1
 }
 
-func (m *ChatModel) user(msg item.Message) openai.ChatCompletionMessageParamUnion {
-	var out openai.ChatCompletionMessageParamUnion
+func (m *ChatModel) user(msg item.Message) chatMessage {
+	out := chatMessage{Role: "user"}
 	if m.allText(msg.Content) {
-		out = openai.UserMessage(m.flat(msg.Content))
+		out.Content = m.flat(msg.Content)
 	} else {
-		out = openai.UserMessage(m.parts(msg.Content))
+		out.Content = m.parts(msg.Content)
 	}
 	if m.original() && validName(msg.Name) {
-		out.OfUser.Name = param.NewOpt(msg.Name)
+		out.Name = msg.Name
 	}
 	return out
 }
@@ -204,25 +275,20 @@ func validName(s string) bool {
 	return s != "" && len(s) <= 64 && !strings.ContainsAny(s, " \t\r\n<|\\/>")
 }
 
-func (m *ChatModel) assistant(msg item.Message, current bool) openai.ChatCompletionMessageParamUnion {
-	a := &openai.ChatCompletionAssistantMessageParam{}
+func (m *ChatModel) assistant(msg item.Message, current bool) chatMessage {
+	a := chatMessage{Role: "assistant"}
 	if s := m.flat(spoken(msg.Content)); s != "" || len(msg.ToolCalls) == 0 {
-		a.Content.OfString = param.NewOpt(s)
+		a.Content = s
 	}
 	for _, c := range msg.ToolCalls {
-		f := &openai.ChatCompletionMessageFunctionToolCallParam{
-			ID:       c.CallID,
-			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: string(request.Arguments(c.Arguments))},
-		}
+		call := chatCall{ID: c.CallID, Type: "function", Function: chatFunction{c.Name, string(request.Arguments(c.Arguments))}}
 		if m.info.Provider == providerGemini && c.Signature != "" && c.Signature[0] != '{' { // that is Anthropic's
-			f.SetExtraFields(map[string]any{"extra_content": map[string]any{"google": map[string]any{"thought_signature": c.Signature}}})
+			call.Extra = map[string]any{"google": map[string]any{"thought_signature": c.Signature}}
 		}
-		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: f})
+		a.Calls = append(a.Calls, call)
 	}
-	if fields := m.reasoning(msg, current); fields != nil {
-		a.SetExtraFields(fields)
-	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: a}
+	m.remember(&a, msg, current)
+	return a
 }
 
 // spoken leaves out what providers keep of their own tools: this wire has no place for it.
@@ -233,27 +299,21 @@ func spoken(blocks []item.Block) []item.Block {
 	})
 }
 
-// reasoning returns the fields that give a provider its reasoning back. OpenAI does not take it on this
-// wire; DeepSeek and Kimi want it between the calls of one turn, and not from earlier turns.
-func (m *ChatModel) reasoning(msg item.Message, current bool) map[string]any {
+// remember gives a provider its reasoning back. OpenAI does not take it on this wire; DeepSeek and Kimi want it between
+// the calls of one turn, and not from earlier turns.
+func (m *ChatModel) remember(a *chatMessage, msg item.Message, current bool) {
 	own := ownReasoning(msg, m.info.Provider)
-	if len(own) == 0 {
-		return nil
-	}
 	switch m.info.Provider {
 	case providerDeepSeek, providerKimi:
 		if !current || len(msg.ToolCalls) == 0 {
-			return nil
+			return
 		}
-		var b strings.Builder
 		for _, r := range own {
-			b.WriteString(item.JoinText(r.Summary))
+			a.Reasoning += item.JoinText(r.Summary)
 		}
-		return map[string]any{"reasoning_content": b.String()}
 	case providerOpenRouter:
-		return map[string]any{"reasoning_details": details(own)}
+		a.Details = details(own)
 	}
-	return nil
 }
 
 // details are OpenRouter's reasoning_details. What the provider behind it encrypted says in which format the text
@@ -343,41 +403,38 @@ func (m *ChatModel) toolText(msg item.Message) string {
 	return m.flat(rest)
 }
 
-func (m *ChatModel) parts(blocks []item.Block) []openai.ChatCompletionContentPartUnionParam {
-	out := make([]openai.ChatCompletionContentPartUnionParam, 0, len(blocks))
+func (m *ChatModel) parts(blocks []item.Block) []any {
+	out := make([]any, 0, len(blocks))
 	for _, b := range blocks {
 		out = append(out, m.part(b))
 	}
 	return out
 }
 
-func (m *ChatModel) part(b item.Block) openai.ChatCompletionContentPartUnionParam {
+func (m *ChatModel) part(b item.Block) any {
 	switch b.Type {
 	case item.TextBlock:
-		return openai.TextContentPart(b.Text)
+		return textPart{"text", b.Text}
 	case item.ImageBlock:
-		return openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: b.URL, Detail: imageDetail(b)})
+		return imagePart{"image_url", chatImage{b.URL, imageDetail(b)}}
 	case item.FileBlock:
 		return m.file(b)
 	case item.ForeignBlock:
 		// A part that a client wrote for this very wire goes through as it is.
-		var p struct {
-			Type string `json:"type"`
-		}
-		if json.Unmarshal(b.Foreign, &p) == nil && (p.Type == "input_audio" || p.Type == "file") {
-			return param.Override[openai.ChatCompletionContentPartUnionParam](b.Foreign)
+		if typ := kept.Type(b.Foreign); typ == "input_audio" || typ == "file" {
+			return b.Foreign
 		}
 	}
-	return openai.TextContentPart(mention(b))
+	return textPart{"text", mention(b)}
 }
 
-func (m *ChatModel) file(b item.Block) openai.ChatCompletionContentPartUnionParam {
+func (m *ChatModel) file(b item.Block) any {
 	if s, ok := inlineText(b); ok {
-		return openai.TextContentPart(s)
+		return textPart{"text", s}
 	}
 	mime, data, ok := request.DataURL(b.URL)
 	if !ok {
-		return openai.TextContentPart(mention(b)) // a file by its address
+		return textPart{"text", mention(b)} // a file by its address
 	}
 	if format, isAudio := strings.CutPrefix(cmp.Or(b.MIME, mime), "audio/"); isAudio {
 		switch format {
@@ -386,11 +443,13 @@ func (m *ChatModel) file(b item.Block) openai.ChatCompletionContentPartUnionPara
 		case "x-wav", "wave":
 			format = "wav"
 		}
-		return openai.InputAudioContentPart(openai.ChatCompletionContentPartInputAudioInputAudioParam{Data: data, Format: format})
+		audio := audioPart{Type: "input_audio"}
+		audio.Audio.Data, audio.Audio.Format = data, format
+		return audio
 	}
-	return openai.FileContentPart(openai.ChatCompletionContentPartFileFileParam{
-		FileData: param.NewOpt(b.URL), Filename: param.NewOpt(cmp.Or(b.Name, "file")),
-	})
+	file := filePart{Type: "file"}
+	file.File.Data, file.File.Name = b.URL, cmp.Or(b.Name, "file")
+	return file
 }
 
 // imageDetail is the hint beside an image's address, which clients of this wire may give.

@@ -7,31 +7,38 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"time"
 
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
-
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/endpoint"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
 	"github.com/tributary-ai/tributary/model/internal/request"
 	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
+// The paths of the two wires.
+const (
+	chatPath      = "chat/completions"
+	responsesPath = "responses"
+)
+
 // caller is what both wires share: making one call and reading its answer.
 type caller struct {
 	info        model.Info
+	at          endpoint.Endpoint
 	fault       eventstream.Fault
 	first, idle time.Duration
 	textOnly    bool
 	maxEvent    int
+	opts        Options
 }
 
-func newCaller(o Options) caller {
-	c := caller{info: o.info(), textOnly: o.TextOnly, maxEvent: o.Limits.WithDefaults().EventBytes}
-	c.fault = eventstream.Fault{Provider: c.info.Provider, Secrets: o.secrets()}
+func newCaller(o Options, path string) caller {
+	c := caller{info: o.info(), at: o.endpoint(path), textOnly: o.TextOnly, maxEvent: o.Limits.WithDefaults().EventBytes, opts: o.withoutSecrets()}
+	c.fault = c.at.Fault
 	c.first, c.idle = o.timeouts()
 	return c
 }
@@ -42,51 +49,47 @@ func (c caller) Describe() model.Info { return c.info }
 // errStopped says that the reader of the parts has had enough.
 var errStopped = errors.New("stopped")
 
-// stream makes the call with post and yields what the decoder makes of the answer.
-func (c caller) stream(ctx context.Context, post func(context.Context, ...option.RequestOption) error, dec answer.Decoder, yield func(model.Part, error) bool) {
+// stream sends a request and yields what the decoder makes of the answer.
+func (c caller) stream(ctx context.Context, body any, req model.Request, dec answer.Decoder, yield func(model.Part, error) bool) {
 	emit := func(p model.Part) bool { return yield(p, nil) }
 	ctx, watch := eventstream.NewWatch(ctx, c.first, c.idle)
 	defer watch.Stop()
 
-	resp, err := c.open(ctx, post)
+	raw, err := c.write(body, req)
 	if err != nil {
 		yield(nil, err)
 		return
 	}
-	defer resp.Body.Close()
+	resp, fault, err := c.at.Post(ctx, raw, req.Sent)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	defer func() { _ = resp.Body.Close() }()
+	c.fault = fault
 	if err := c.read(ctx, resp, watch, dec, emit); err != nil && err != errStopped {
 		yield(nil, err)
 	}
 }
 
-// open makes the call and returns its answer if that is one.
-func (c caller) open(ctx context.Context, post func(context.Context, ...option.RequestOption) error) (*http.Response, error) {
-	var resp *http.Response
-	err := post(ctx, option.WithResponseBodyInto(&resp))
-	// The SDK says less about a status than the answer does, and nothing if its body is not JSON.
-	if elsewhere := new(eventstream.RedirectError); resp != nil && resp.StatusCode >= http.StatusMultipleChoices && !errors.As(err, &elsewhere) {
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-		_ = resp.Body.Close()
-		fault := c.fault.Status(resp.StatusCode, resp.Header, body)
-		fault.Err = err
-		return nil, fault
+// write is the request object as it goes out, with what the options and the request want added.
+func (c caller) write(body any, req model.Request) ([]byte, error) {
+	if c.opts.AzureVersion != "" && !endpoint.Private(c.at.URL) {
+		return nil, c.fault.BadRequest("Azure is not asked over http, where anybody on the way could read the key; make the base URL https")
+	}
+	extra := c.opts.extra(req)
+	if _, said := extra["stream"]; said { // answers are read as streams
+		extra = maps.Clone(extra)
+		delete(extra, "stream")
+	}
+	raw, err := request.JSON(body)
+	if err == nil {
+		raw, err = request.Patch(raw, extra)
 	}
 	if err != nil {
-		return nil, c.fault.Err(ctx, err)
+		return nil, c.fault.BadRequest(err.Error())
 	}
-	if resp == nil || resp.Body == nil {
-		return nil, c.fault.Broken("no answer came", nil)
-	}
-	return resp, nil
-}
-
-// maxErrorBody is as much of an error's body as is read.
-const maxErrorBody = 1 << 20
-
-// tell is the last thing that happens to a request before it goes out.
-func tell(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	request.Tell(req)
-	return next(req)
+	return raw, nil
 }
 
 // read finds out how the answer is framed and reads it to its end.
@@ -194,18 +197,4 @@ func objects(data []byte) [][]byte {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// extraFields are the fields of an Extra as the SDK merges them: null leaves a field out.
-func extraFields(extra map[string]json.RawMessage) map[string]any {
-	fields := make(map[string]any, len(extra)+1)
-	for k, v := range extra {
-		if v = bytes.TrimSpace(v); len(v) == 0 || string(v) == "null" {
-			fields[k] = param.Omit
-		} else {
-			fields[k] = v
-		}
-	}
-	fields["stream"] = true
-	return fields
 }

@@ -2,9 +2,8 @@
 // with OpenAI itself, with Azure, and with the many servers that speak like it: DeepSeek, Qwen, Kimi, Groq,
 // OpenRouter, xAI, vLLM, Ollama.
 //
-// The official SDK builds the requests, authenticates and sends them. The answer is read by a narrow decoder
-// of ours, which is several times cheaper than the SDK's and knows the fields that only compatible servers
-// send.
+// Requests are plain structs with the API's own names. Answers are read by a narrow decoder, which is several times
+// cheaper than the official SDK's and knows the fields that only compatible servers send.
 //
 // # What callers may rely on
 //

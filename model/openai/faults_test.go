@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openai/openai-go/v3/azure"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/providertest"
 )
@@ -204,7 +201,6 @@ func TestAzureIsNotLedElsewhere(t *testing.T) {
 			Open: func(t testing.TB, at providertest.At) model.Model {
 				return open(responses, Options{
 					Model: "m", Key: NewKey(providertest.Canary), BaseURL: at.URL, AzureVersion: "2024-10-21", HTTPClient: at.Client, Headers: at.Headers,
-					Request: []option.RequestOption{azure.WithUnsafeAllowHTTP()},
 				})
 			},
 		}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -10,11 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/openai/openai-go/v3/azure"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/endpoint"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
 )
 
@@ -39,10 +37,12 @@ type Options struct {
 	// back, and which habits to expect. Empty: recognised by the host, or else the host itself.
 	Provider string
 
-	// AzureVersion, where set, makes BaseURL an Azure endpoint that is called with this API version. Then
-	// AzureCredential may take the place of Key.
-	AzureVersion    string
-	AzureCredential azcore.TokenCredential
+	// AzureVersion, where set, makes BaseURL an Azure endpoint that is called with this API version.
+	AzureVersion string
+	// Token, where set, takes the place of Key: it gives the bearer token of each call. On Azure that is what a credential
+	// of azidentity answers for the scope https://cognitiveservices.azure.com/.default. It is asked for every call, so it
+	// should keep the token while that is valid.
+	Token func(context.Context) (Key, error)
 
 	// HTTPClient is used for all calls; nil: one without any time-out, since FirstTimeout and IdleTimeout
 	// know better when an answer is late. No redirect to another host is followed.
@@ -63,9 +63,6 @@ type Options struct {
 	ContextWindow int  // tokens; only described
 	Thinking      bool // can be asked to think; only described
 	TextOnly      bool // takes neither images nor files
-
-	// Request holds further options of the SDK, applied last.
-	Request []option.RequestOption
 }
 
 const (
@@ -142,31 +139,42 @@ func (o Options) secrets() []Key {
 	return slices.DeleteFunc(keys, Key.IsZero)
 }
 
-// requestOptions tell the SDK where to send and how to prove who sends.
-func (o Options) requestOptions() []option.RequestOption {
-	opts := []option.RequestOption{
-		option.WithHTTPClient(eventstream.Client(o.HTTPClient, o.Limits)),
-		option.WithMaxRetries(0),
-		option.WithHeader("Accept", "text/event-stream"),
+// endpoint is where requests of one kind go.
+func (o Options) endpoint(path string) endpoint.Endpoint {
+	e := endpoint.Endpoint{
+		Sign: o.sign, Token: o.Token, Client: eventstream.Client(o.HTTPClient, o.Limits),
+		Fault: eventstream.Fault{Provider: o.provider(), Secrets: o.secrets()},
 	}
+	u, err := url.Parse(cmp.Or(o.BaseURL, "https://api.openai.com/v1"))
+	if err != nil {
+		u = &url.URL{} // which every call refuses
+	}
+	if o.AzureVersion != "" {
+		if path == chatPath {
+			path = "deployments/" + url.PathEscape(o.Model) + "/" + path
+		}
+		query := u.Query()
+		query.Set("api-version", o.AzureVersion)
+		u.RawQuery = query.Encode()
+		path = "openai/" + path
+	}
+	e.URL = u.JoinPath(path)
+	return e
+}
+
+// sign proves who sends a call.
+func (o Options) sign(h http.Header) {
+	h.Set("Accept", "text/event-stream")
 	switch {
+	case o.Key.IsZero() || o.Token != nil:
 	case o.AzureVersion != "":
-		opts = append(opts, azure.WithEndpoint(o.BaseURL, o.AzureVersion))
-		if o.AzureCredential != nil {
-			opts = append(opts, azure.WithTokenCredential(o.AzureCredential))
-		} else {
-			opts = append(opts, azure.WithAPIKey(o.Key.Reveal()))
-		}
+		h.Set("Api-Key", o.Key.Reveal())
 	default:
-		opts = append(opts, option.WithBaseURL(cmp.Or(o.BaseURL, "https://api.openai.com/v1/")))
-		if !o.Key.IsZero() {
-			opts = append(opts, option.WithAPIKey(o.Key.Reveal()))
-		}
+		h.Set("Authorization", "Bearer "+o.Key.Reveal())
 	}
-	for _, k := range slices.Sorted(maps.Keys(o.Headers)) {
-		opts = append(opts, option.WithHeader(k, o.Headers[k]))
+	for name, value := range o.Headers {
+		h.Set(name, value)
 	}
-	return append(append(opts, o.Request...), option.WithMiddleware(tell))
 }
 
 func (o Options) timeouts() (first, idle time.Duration) {
@@ -183,8 +191,8 @@ func (o Options) extra(req model.Request) map[string]json.RawMessage {
 	return all
 }
 
-// withoutSecrets is what a model keeps: whoever prints it must not see what the SDK was told in confidence.
+// withoutSecrets is what a model keeps: whoever prints it must not see what it was told in confidence.
 func (o Options) withoutSecrets() Options {
-	o.Key, o.Headers, o.BaseURL, o.AzureCredential, o.Request = Key{}, nil, "", nil, nil
+	o.Key, o.Headers, o.BaseURL, o.Token = Key{}, nil, "", nil
 	return o
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/tributary-ai/tributary/model"
@@ -90,6 +91,11 @@ func TestSDKAgrees(t *testing.T) {
 	}
 }
 
+// sdk are the options with which the SDK asks as we do.
+func sdk(o Options) []option.RequestOption {
+	return []option.RequestOption{option.WithHTTPClient(o.HTTPClient), option.WithMaxRetries(0), option.WithBaseURL(o.BaseURL), option.WithAPIKey("sk-test")}
+}
+
 type oracle struct {
 	text            string
 	calls           []string
@@ -98,7 +104,7 @@ type oracle struct {
 }
 
 func askChat(t *testing.T, o Options) (a oracle) {
-	service := openai.NewChatCompletionService(o.requestOptions()...)
+	service := openai.NewChatCompletionService(sdk(o)...)
 	stream := service.NewStreaming(t.Context(), openai.ChatCompletionNewParams{Model: "m"})
 	defer stream.Close()
 	type call struct{ id, name, args string }
@@ -136,7 +142,7 @@ func askChat(t *testing.T, o Options) (a oracle) {
 }
 
 func askResponses(t *testing.T, o Options) (a oracle) {
-	service := responses.NewResponseService(o.requestOptions()...)
+	service := responses.NewResponseService(sdk(o)...)
 	stream := service.NewStreaming(t.Context(), responses.ResponseNewParams{Model: "m"})
 	defer stream.Close()
 	for stream.Next() {

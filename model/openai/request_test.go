@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -154,6 +155,19 @@ func TestAzure(t *testing.T) {
 	if p := Chat(Options{Model: "m", AzureVersion: "v", BaseURL: "https://x.openai.azure.com"}).Describe().Provider; p != "azure" {
 		t.Errorf("provider %q", p)
 	}
+}
+
+// A token takes the place of the key; and neither goes over a line that others can read.
+func TestAzureWithATokenAndWithoutAWall(t *testing.T) {
+	token := func(context.Context) (Key, error) { return NewKey("t-1"), nil }
+	wires(t, func(t *testing.T, responses bool) {
+		r, _ := sent(t, responses, Options{Model: "deployed", Key: NewKey(canary), Token: token, AzureVersion: "v"}, hello)
+		if r.Header.Get("Authorization") != "Bearer t-1" || r.Header.Get("Api-Key") != "" {
+			t.Errorf("sent %v", r.Header)
+		}
+		a := collect(t, t.Context(), open(responses, Options{Model: "m", AzureVersion: "v", BaseURL: "http://r.openai.azure.com"}), hello)
+		checkClass(t, "over http", a.Err, model.BadRequest)
+	})
 }
 
 // A key in the environment belongs to OpenAI and must not be sent elsewhere.

@@ -6,57 +6,111 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/responses"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/kept"
 	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
-// params puts a request into the words of the Responses API.
-func (m *ResponsesModel) params(req model.Request) (responses.ResponseNewParams, error) {
-	p := responses.ResponseNewParams{Model: m.opts.Model}
+// responsesRequest is the request object of the Responses API.
+type responsesRequest struct {
+	Model        string           `json:"model"`
+	Instructions string           `json:"instructions,omitempty"`
+	Input        []any            `json:"input,omitempty"` // items, each of a type below or in the API's own words
+	Tools        []responsesTool  `json:"tools,omitempty"`
+	ToolChoice   any              `json:"tool_choice,omitempty"`
+	Text         map[string]any   `json:"text,omitempty"`
+	Reasoning    *reasoningEffort `json:"reasoning,omitempty"`
+	Include      []string         `json:"include,omitempty"`
+	Store        *bool            `json:"store,omitempty"`
+	Stream       bool             `json:"stream"`
+
+	MaxTokens        int      `json:"max_output_tokens,omitempty"`
+	Temperature      *float64 `json:"temperature,omitempty"`
+	User             string   `json:"user,omitempty"`
+	SafetyIdentifier string   `json:"safety_identifier,omitempty"`
+}
+
+type reasoningEffort struct {
+	Effort  string `json:"effort,omitempty"`
+	Summary string `json:"summary"`
+}
+
+type responsesTool struct {
+	Type string `json:"type"`
+	functionTool
+}
+
+// The items of an input.
+type (
+	inputMessage struct {
+		Role    string `json:"role"`
+		Content any    `json:"content"` // a string, or a list of parts
+	}
+	inputCall struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	inputResult struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output any    `json:"output"` // a string, or a list of parts
+	}
+	inputReasoning struct {
+		Type      string     `json:"type"`
+		ID        string     `json:"id,omitempty"`
+		Summary   []textPart `json:"summary"`
+		Content   []textPart `json:"content,omitempty"`
+		Encrypted string     `json:"encrypted_content,omitempty"`
+	}
+)
+
+// The parts of a message that are no [textPart].
+type (
+	inputImage struct {
+		Type   string `json:"type"`
+		URL    string `json:"image_url"`
+		Detail string `json:"detail"`
+	}
+	inputFile struct {
+		Type string `json:"type"`
+		Name string `json:"filename,omitempty"`
+		Data string `json:"file_data,omitempty"`
+		URL  string `json:"file_url,omitempty"`
+	}
+)
+
+// request puts a request into the words of the Responses API.
+func (m *ResponsesModel) request(req model.Request) (*responsesRequest, error) {
 	if len(req.Stop) > 0 {
-		return p, m.fault.BadRequest("the Responses API has no stop sequences; use Chat Completions for them")
+		return nil, m.fault.BadRequest("the Responses API has no stop sequences; use Chat Completions for them")
 	}
+	p := &responsesRequest{Model: m.opts.Model, Instructions: req.System, MaxTokens: req.MaxTokens, Temperature: req.Temp, Stream: true}
 	if m.original() {
-		p.Store = param.NewOpt(false)
+		p.Store = new(bool)
 	}
-	if req.System != "" {
-		p.Instructions = param.NewOpt(req.System)
-	}
-	if req.MaxTokens > 0 {
-		p.MaxOutputTokens = param.NewOpt(int64(req.MaxTokens))
-	}
-	if req.Temp != nil {
-		p.Temperature = param.NewOpt(*req.Temp)
-	}
-	switch {
-	case req.User == "":
-	case m.info.Provider == providerOpenAI:
-		p.SafetyIdentifier = param.NewOpt(req.User)
-	default:
-		p.User = param.NewOpt(req.User)
+	if m.info.Provider == providerOpenAI {
+		p.SafetyIdentifier = req.User
+	} else {
+		p.User = req.User
 	}
 	if req.Thinking.On {
-		p.Reasoning = shared.ReasoningParam{Effort: shared.ReasoningEffort(req.Thinking.Effort), Summary: shared.ReasoningSummaryAuto}
+		p.Reasoning = &reasoningEffort{req.Thinking.Effort, "auto"}
 	}
 	if m.original() && (req.Thinking.On || alwaysThinks(m.opts.Model)) {
-		p.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+		p.Include = []string{"reasoning.encrypted_content"}
 	}
-	if err := m.format(&p, req); err != nil {
-		return p, err
+	if err := m.format(p, req); err != nil {
+		return nil, err
 	}
-	if err := m.tools(&p, req); err != nil {
-		return p, err
+	if err := m.tools(p, req); err != nil {
+		return nil, err
 	}
 	for _, msg := range req.Messages {
-		p.Input.OfInputItemList = append(p.Input.OfInputItemList, m.items(msg)...)
+		p.Input = append(p.Input, m.items(msg)...)
 	}
-	p.SetExtraFields(extraFields(m.opts.extra(req)))
 	return p, nil
 }
 
@@ -72,7 +126,7 @@ func alwaysThinks(name string) bool {
 	return false
 }
 
-func (m *ResponsesModel) format(p *responses.ResponseNewParams, req model.Request) error {
+func (m *ResponsesModel) format(p *responsesRequest, req model.Request) error {
 	if isNull(req.Schema) {
 		return nil
 	}
@@ -80,44 +134,40 @@ func (m *ResponsesModel) format(p *responses.ResponseNewParams, req model.Reques
 	if err != nil {
 		return m.fault.BadRequest("the schema of the answer is not a JSON object")
 	}
-	p.Text.Format.OfJSONSchema = &responses.ResponseFormatTextJSONSchemaConfigParam{
-		Name: cmp.Or(req.SchemaName, "answer"), Schema: schema, Strict: param.NewOpt(strictable(schema)),
-	}
+	p.Text = map[string]any{"format": map[string]any{
+		"type": "json_schema", "name": cmp.Or(req.SchemaName, "answer"), "schema": schema, "strict": strictable(schema),
+	}}
 	return nil
 }
 
-func (m *ResponsesModel) tools(p *responses.ResponseNewParams, req model.Request) error {
+func (m *ResponsesModel) tools(p *responsesRequest, req model.Request) error {
 	for _, t := range req.Tools {
 		schema, err := toolSchema(t.Schema)
 		if err != nil {
 			return m.fault.BadRequest("the schema of tool " + t.Name + " is not a JSON object")
 		}
 		// Strict is the default here, and an error for schemas with optional properties.
-		f := &responses.FunctionToolParam{Name: t.Name, Parameters: schema, Strict: param.NewOpt(false)}
-		if t.Description != "" {
-			f.Description = param.NewOpt(t.Description)
-		}
-		p.Tools = append(p.Tools, responses.ToolUnionParam{OfFunction: f})
+		p.Tools = append(p.Tools, responsesTool{"function", functionTool{t.Name, t.Description, schema, new(bool)}})
 	}
 	switch {
 	case len(req.Tools) == 0 || req.Choice == "":
 	case req.Choice == "auto" || req.Choice == "none" || req.Choice == "required":
-		p.ToolChoice.OfToolChoiceMode = param.NewOpt(responses.ToolChoiceOptions(req.Choice))
+		p.ToolChoice = req.Choice
 	default:
-		p.ToolChoice.OfFunctionTool = &responses.ToolChoiceFunctionParam{Name: req.Choice}
+		p.ToolChoice = map[string]any{"type": "function", "name": req.Choice}
 	}
 	return nil
 }
 
 // items are the input items that a message is on this wire.
-func (m *ResponsesModel) items(msg item.Message) []responses.ResponseInputItemUnionParam {
+func (m *ResponsesModel) items(msg item.Message) []any {
 	switch msg.Role {
 	case item.System:
-		return []responses.ResponseInputItemUnionParam{easy(responses.EasyInputMessageRoleSystem, m.content(msg.Content))}
+		return []any{easy("system", m.content(msg.Content))}
 	case item.User:
 		return m.user(msg.Content)
 	case item.Tool:
-		return []responses.ResponseInputItemUnionParam{m.result(msg)}
+		return []any{m.result(msg)}
 	case item.Assistant:
 		return m.assistant(msg)
 	case item.Remove:
@@ -127,35 +177,37 @@ func (m *ResponsesModel) items(msg item.Message) []responses.ResponseInputItemUn
 
 // user is what a person says. Answers to the provider's own tools, which a client wrote in the API's words, are items
 // of their own.
-func (m *ResponsesModel) user(blocks []item.Block) []responses.ResponseInputItemUnionParam {
-	var out []responses.ResponseInputItemUnionParam
+func (m *ResponsesModel) user(blocks []item.Block) []any {
+	var out []any
 	var said []item.Block
 	for _, b := range blocks {
 		switch typ := kept.Type(b.Foreign); {
 		case b.Type == item.ForeignBlock && (typ == "mcp_approval_response" || strings.HasSuffix(typ, "_call_output")):
-			out = append(out, param.Override[responses.ResponseInputItemUnionParam](b.Foreign))
+			out = append(out, b.Foreign)
 		default:
 			said = append(said, b)
 		}
 	}
 	if len(said) > 0 || len(out) == 0 {
-		out = append(out, easy(responses.EasyInputMessageRoleUser, m.content(said)))
+		out = append(out, easy("user", m.content(said)))
 	}
 	return out
 }
 
 // easy makes a message of content; a single text is sent as a string.
-func easy(role responses.EasyInputMessageRole, content responses.ResponseInputMessageContentListParam) responses.ResponseInputItemUnionParam {
-	if len(content) == 1 && content[0].OfInputText != nil {
-		return responses.ResponseInputItemParamOfMessage(content[0].OfInputText.Text, role)
+func easy(role string, content []any) inputMessage {
+	if len(content) == 1 {
+		if only, ok := content[0].(textPart); ok {
+			return inputMessage{role, only.Text}
+		}
 	}
-	return responses.ResponseInputItemParamOfMessage(content, role)
+	return inputMessage{role, content}
 }
 
 // assistant gives an answer back as the items that it was, in their order where it is known. Of older messages it is not:
 // there an item of the provider's own tools follows the reasoning that led to it, and other reasoning stands before the
 // text or the calls, in the order in which it was thought.
-func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputItemUnionParam {
+func (m *ResponsesModel) assistant(msg item.Message) []any {
 	a := answered{model: m, awaited: map[string]bool{}}
 	if !msg.Interleaved() {
 		a.thoughts = ownReasoning(msg, m.info.Provider)
@@ -173,7 +225,7 @@ func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputIt
 			blocks++
 		case p.Call != nil:
 			a.rest()
-			a.items = append(a.items, responses.ResponseInputItemParamOfFunctionCall(string(request.Arguments(p.Call.Arguments)), p.Call.CallID, p.Call.Name))
+			a.items = append(a.items, inputCall{"function_call", p.Call.CallID, p.Call.Name, string(request.Arguments(p.Call.Arguments))})
 		case msg.Interleaved() && p.Reasoning.Provider == m.info.Provider:
 			a.stop()
 			a.thoughts = append(a.thoughts, *p.Reasoning)
@@ -182,16 +234,18 @@ func (m *ResponsesModel) assistant(msg item.Message) []responses.ResponseInputIt
 	}
 	a.rest()
 	// Reasoning that led to nothing, because the answer was cut off, is refused.
-	for n := len(a.items); msg.Interleaved() && n > 0 && a.items[n-1].OfReasoning != nil; n-- {
+	for n := len(a.items); msg.Interleaved() && n > 0 && isReasoning(a.items[n-1]); n-- {
 		a.items = a.items[:n-1]
 	}
 	return a.items
 }
 
+func isReasoning(it any) bool { _, ok := it.(inputReasoning); return ok }
+
 // answered gathers the items of an answer.
 type answered struct {
 	model    *ResponsesModel
-	items    []responses.ResponseInputItemUnionParam
+	items    []any
 	thoughts []item.Reasoning // not yet given back
 	awaited  map[string]bool  // ids of reasoning that something kept must follow
 	said     strings.Builder
@@ -231,7 +285,7 @@ func (a *answered) think() {
 
 func (a *answered) thought(i int) {
 	if it, ok := a.model.reasoning(a.thoughts[i]); ok {
-		a.items = append(a.items, responses.ResponseInputItemUnionParam{OfReasoning: it})
+		a.items = append(a.items, it)
 	}
 	a.thoughts = slices.Delete(a.thoughts, i, i+1)
 }
@@ -246,7 +300,7 @@ func (a *answered) say(text string) {
 // stop ends the text so far.
 func (a *answered) stop() {
 	if a.said.Len() > 0 {
-		a.items = append(a.items, responses.ResponseInputItemParamOfMessage(a.said.String(), responses.EasyInputMessageRoleAssistant))
+		a.items = append(a.items, inputMessage{"assistant", a.said.String()})
 		a.said.Reset()
 	}
 }
@@ -264,7 +318,7 @@ func (a *answered) keep(raw json.RawMessage, follows string) {
 		}
 		a.thought(i)
 	}
-	a.items = append(a.items, param.Override[responses.ResponseInputItemUnionParam](raw))
+	a.items = append(a.items, raw)
 }
 
 // isPicture reports that the block at i is a picture of which the next block keeps who made it.
@@ -302,53 +356,44 @@ func withPicture(raw json.RawMessage, before []item.Block) (json.RawMessage, boo
 
 // reasoning gives an item back. OpenAI takes only what it encrypted, since it stores nothing for us; others
 // take the text.
-func (m *ResponsesModel) reasoning(r item.Reasoning) (*responses.ResponseReasoningItemParam, bool) {
-	it := &responses.ResponseReasoningItemParam{ID: r.ID, Summary: []responses.ResponseReasoningItemSummaryParam{}}
-	if r.ID == "" {
-		it.SetExtraFields(map[string]any{"id": param.Omit})
-	}
+func (m *ResponsesModel) reasoning(r item.Reasoning) (it inputReasoning, ok bool) {
+	it = inputReasoning{Type: "reasoning", ID: r.ID, Summary: []textPart{}}
 	// An object is what OpenRouter encrypted on the other wire.
 	if r.Encrypted != "" && r.Encrypted[0] != '{' {
-		it.EncryptedContent = param.NewOpt(r.Encrypted)
+		it.Encrypted = r.Encrypted
 		for _, b := range r.Summary {
-			it.Summary = append(it.Summary, responses.ResponseReasoningItemSummaryParam{Text: b.Text})
+			it.Summary = append(it.Summary, textPart{"summary_text", b.Text})
 		}
 		return it, true
 	}
 	if m.original() || len(r.Summary) == 0 {
-		return nil, false
+		return it, false
 	}
 	for _, b := range r.Summary {
-		it.Content = append(it.Content, responses.ResponseReasoningItemContentParam{Text: b.Text})
+		it.Content = append(it.Content, textPart{"reasoning_text", b.Text})
 	}
 	return it, true
 }
 
-func (m *ResponsesModel) content(blocks []item.Block) responses.ResponseInputMessageContentListParam {
-	out := make(responses.ResponseInputMessageContentListParam, 0, len(blocks))
+func (m *ResponsesModel) content(blocks []item.Block) []any {
+	out := make([]any, 0, len(blocks))
 	for _, b := range blocks {
 		out = append(out, m.part(b))
 	}
 	return out
 }
 
-func (m *ResponsesModel) part(b item.Block) responses.ResponseInputContentUnionParam {
+func (m *ResponsesModel) part(b item.Block) any {
 	if s, ok := m.asText(b); ok {
-		return responses.ResponseInputContentParamOfInputText(s)
+		return textPart{"input_text", s}
 	}
-	if b.Type == item.ImageBlock {
-		p := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetail(cmp.Or(imageDetail(b), "auto")))
-		p.OfInputImage.ImageURL = param.NewOpt(b.URL)
-		return p
+	switch {
+	case b.Type == item.ImageBlock:
+		return inputImage{"input_image", b.URL, cmp.Or(imageDetail(b), "auto")}
+	case strings.HasPrefix(b.URL, "data:"):
+		return inputFile{Type: "input_file", Name: cmp.Or(b.Name, "file"), Data: b.URL}
 	}
-	f := &responses.ResponseInputFileParam{Filename: param.NewOpt(cmp.Or(b.Name, "file"))}
-	if strings.HasPrefix(b.URL, "data:") {
-		f.FileData = param.NewOpt(b.URL)
-	} else {
-		f.FileURL = param.NewOpt(b.URL)
-		f.Filename = param.Opt[string]{} // only with the bytes
-	}
-	return responses.ResponseInputContentUnionParam{OfInputFile: f}
+	return inputFile{Type: "input_file", URL: b.URL} // which has no name beside it
 }
 
 // asText returns the text that stands for a block, if it is sent as such.
@@ -369,29 +414,18 @@ func (m *ResponsesModel) asText(b item.Block) (string, bool) {
 }
 
 // result is the output of a call, which may hold images and files on this wire.
-func (m *ResponsesModel) result(msg item.Message) responses.ResponseInputItemUnionParam {
-	var list responses.ResponseFunctionCallOutputItemListParam
+func (m *ResponsesModel) result(msg item.Message) inputResult {
+	out := inputResult{Type: "function_call_output", CallID: msg.CallID}
+	parts := m.content(msg.Content)
 	var b strings.Builder
-	rich := false
-	for _, bl := range msg.Content {
-		p := m.part(bl)
-		switch {
-		case p.OfInputText != nil:
-			b.WriteString(p.OfInputText.Text)
-			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputText: &responses.ResponseInputTextContentParam{Text: p.OfInputText.Text}})
-		case p.OfInputImage != nil:
-			rich = true
-			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{ImageURL: p.OfInputImage.ImageURL, Detail: responses.ResponseInputImageContentDetail(p.OfInputImage.Detail)}})
-		case p.OfInputFile != nil:
-			rich = true
-			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputFile: &responses.ResponseInputFileContentParam{FileData: p.OfInputFile.FileData, FileURL: p.OfInputFile.FileURL, Filename: p.OfInputFile.Filename}})
+	for _, p := range parts {
+		text, ok := p.(textPart)
+		if !ok {
+			out.Output = parts
+			return out
 		}
+		b.WriteString(text.Text)
 	}
-	out := &responses.ResponseInputItemFunctionCallOutputParam{CallID: param.NewOpt(msg.CallID)}
-	if rich {
-		out.Output.OfResponseFunctionCallOutputItemArray = list
-	} else {
-		out.Output.OfString = param.NewOpt(b.String())
-	}
-	return responses.ResponseInputItemUnionParam{OfFunctionCallOutput: out}
+	out.Output = b.String()
+	return out
 }

@@ -4,11 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
-
 	"github.com/tributary-ai/tributary/model"
-	"github.com/tributary-ai/tributary/model/internal/request"
 	"github.com/tributary-ai/tributary/model/openai/internal/answer"
 )
 
@@ -17,11 +13,7 @@ import (
 // and is sent along.
 //
 // The wire has no stop sequences; a request that has some is refused with [model.BadRequest].
-type ResponsesModel struct {
-	caller
-	opts    Options
-	service responses.ResponseService
-}
+type ResponsesModel struct{ caller }
 
 var (
 	_ model.Model     = (*ResponsesModel)(nil)
@@ -30,21 +22,17 @@ var (
 
 // Responses returns a model that is called over the Responses API.
 func Responses(o Options) *ResponsesModel {
-	return &ResponsesModel{caller: newCaller(o), opts: o.withoutSecrets(), service: responses.NewResponseService(o.requestOptions()...)}
+	return &ResponsesModel{newCaller(o, responsesPath)}
 }
 
 // Stream makes one call. See [model.Model] for what it yields.
 func (m *ResponsesModel) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {
-		params, err := m.params(req)
+		body, err := m.request(req)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		post := func(ctx context.Context, opts ...option.RequestOption) error {
-			_, err := m.service.New(ctx, params, opts...)
-			return err
-		}
-		m.stream(request.Telling(ctx, req.Sent), post, answer.NewResponses(m.fault), yield)
+		m.stream(ctx, body, req, answer.NewResponses(m.fault), yield)
 	}
 }

@@ -112,3 +112,14 @@ func merge(object []byte, patch map[string]json.RawMessage) ([]byte, error) {
 	}
 	return json.Marshal(have)
 }
+
+// JSON writes a request as it is sent: without the escapes that only a page of HTML needs.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
