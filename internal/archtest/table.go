@@ -132,7 +132,7 @@ var Vendors = []Vendor{
 	{"github.com/google/uuid", []string{".", "agent", "graph", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
 
 	{"golang.org/x/sys/unix", []string{"tool/sandbox"}, "the kernel's own names are for those who build walls out of it"},
-	{"golang.org/x/sync/semaphore", []string{"agent", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
+	{"golang.org/x/sync/semaphore", []string{"agent", "internal/run", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
 
 	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
 	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},

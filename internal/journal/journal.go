@@ -159,7 +159,8 @@ func (j *Journal) write() {
 		case <-j.kick:
 			j.writeOnce()
 		case <-j.stop:
-			j.writeOnce()
+			for j.writeOnce() {
+			}
 			j.failDirty(ErrClosed)
 			return
 		}
@@ -174,6 +175,27 @@ func (j *Journal) takeDirty() []*Log {
 	return dirty
 }
 
+// heavyBytes is from where on a run has so much to write that others would have to wait for it.
+const heavyBytes = 256 << 10
+
+// take returns the logs of the next write: all that have little to write, and one that has much. more says that others
+// have, whose turn comes next.
+func (j *Journal) take() (logs []*Log, more bool) {
+	dirty := j.takeDirty()
+	heavy := 0
+	logs = dirty[:0]
+	for _, l := range dirty {
+		if l.size() >= heavyBytes {
+			if heavy++; heavy > 1 {
+				j.markDirty(l)
+				continue
+			}
+		}
+		logs = append(logs, l)
+	}
+	return logs, heavy > 1
+}
+
 // failDirty ends logs that managed to queue something after the last write; markDirty ends those that come later.
 func (j *Journal) failDirty(err error) {
 	j.mu.Lock()
@@ -186,11 +208,11 @@ func (j *Journal) failDirty(err error) {
 	}
 }
 
-// writeOnce writes everything that is queued in one transaction and makes it visible.
-func (j *Journal) writeOnce() {
-	logs := j.takeDirty()
+// writeOnce writes what is queued in one transaction and makes it visible. more says that it left much behind.
+func (j *Journal) writeOnce() (more bool) {
+	logs, more := j.take()
 	if len(logs) == 0 {
-		return
+		return more
 	}
 	queues := make([]*queue, 0, len(logs))
 	groups := make([]Group, 0, len(logs))
@@ -212,7 +234,7 @@ func (j *Journal) writeOnce() {
 		groups = append(groups, Group{Owner: l.lease.Owner, Chunk: q.chunk(l), Saves: q.saves})
 	}
 	if len(groups) == 0 {
-		return
+		return more
 	}
 	// The writes of a run belong to the run, not to any request, so nothing but their own end ends them.
 	refused, err := j.store.Append(context.Background(), groups, sync)
@@ -228,6 +250,7 @@ func (j *Journal) writeOnce() {
 		j.buffers.put(q.data) // the store has it, or nobody will
 		q.data = nil
 	}
+	return more
 }
 
 // acquire returns the tail of a run, making it if it is the first to ask. Every acquire needs a release.

@@ -647,3 +647,46 @@ func readInPieces(ctx context.Context, j *journal.Journal, run string, cut, tota
 		}
 	}
 }
+
+// Of runs that have much to write one is in a write at a time, and whoever has little is in every write.
+func TestTokensWaitForOneLargeWriteAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.hold = make(chan struct{})
+		j := journal.Open(m, journal.Options{})
+		var logs []*journal.Log
+		for i := range 5 {
+			l := j.Log(lease(fmt.Sprint("r", i), 1), "t", 0)
+			defer l.Close()
+			logs = append(logs, l)
+		}
+		must(t, logs[0].Append(t.Context(), batch(event.TextDelta{Item: "msg_1", Text: "a"})))
+		synctest.Wait() // the first write is in flight now
+		for i, l := range logs {
+			b := batch(event.TextDelta{Item: "msg_1", Text: "b"})
+			if i%2 == 1 { // two of five
+				b.Saves, b.Weight = []any{i}, 10<<20
+			}
+			must(t, l.Append(t.Context(), b))
+		}
+		m.hold <- struct{}{}
+		synctest.Wait()
+		m.hold <- struct{}{}
+		synctest.Wait()
+		if want := (write{groups: 4, events: 4, sync: true}); m.writes[1] != want {
+			t.Errorf("the second write is %+v, want %+v", m.writes[1], want)
+		}
+		for _, l := range logs[:1] {
+			must(t, l.Append(t.Context(), batch(event.TextDelta{Item: "msg_1", Text: "c"})))
+		}
+		close(m.hold)
+		j.Close() // writes what is left
+		got := 0
+		for _, w := range m.writes {
+			got += w.events
+		}
+		if got != 7 || len(m.saved) != 2 {
+			t.Errorf("%d events and %d saves are written, want 7 and 2: %+v", got, len(m.saved), m.writes)
+		}
+	})
+}

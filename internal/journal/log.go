@@ -32,6 +32,7 @@ type queue struct {
 	events []event.Envelope
 	data   []byte
 	saves  []any
+	weight int // of saves
 	disk   bool
 	done   chan struct{} // closed when settled; nil if nobody waits
 	err    error         // set before done is closed
@@ -51,6 +52,8 @@ type Batch struct {
 	Events  []event.Envelope
 	Saves   []any
 	Promise bool
+	// Weight is about how many bytes Saves are, where they are many.
+	Weight int
 	// Loose says that Saves are as tokens are: they survive the death of the process, and the loss of power only where
 	// everything does.
 	Loose bool
@@ -140,7 +143,7 @@ func (l *Log) usable() error {
 func (l *Log) waitForRoom(ctx context.Context) error {
 	for {
 		l.mu.Lock()
-		if l.failed != nil || l.queue == nil || len(l.queue.data) < l.j.bounded(l.j.opt.QueueBytes) {
+		if l.failed != nil || l.queue == nil || l.queue.size() < l.j.bounded(l.j.opt.QueueBytes) {
 			l.mu.Unlock()
 			return nil
 		}
@@ -155,6 +158,19 @@ func (l *Log) waitForRoom(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// size is about how many bytes will be written.
+func (q *queue) size() int { return len(q.data) + q.weight }
+
+// size is that of what a log has queued.
+func (l *Log) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queue == nil {
+		return 0
+	}
+	return l.queue.size()
 }
 
 // roomForEvent is what most events take at most.
@@ -187,6 +203,7 @@ func (q *queue) add(l *Log, b Batch) error {
 	}
 	l.seq += uint64(len(b.Events))
 	q.saves = append(q.saves, b.Saves...)
+	q.weight += b.Weight
 	q.disk = q.disk || b.Promise || len(b.Saves) > 0 && !b.Loose
 	return nil
 }

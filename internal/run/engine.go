@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
@@ -114,6 +115,7 @@ type Engine struct {
 	states      *graph.Cache
 	answering   answerLocks
 	desk        *desk
+	large       *semaphore.Weighted // bytes of large inputs that are being read
 
 	mu       sync.Mutex
 	active   map[string]*active
@@ -183,7 +185,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	e := &Engine{
 		opt: opt, worker: opt.Node + "/" + opt.Boot + "/" + uuid.NewString(),
 		kick: make(chan struct{}, 1), stopping: make(chan struct{}), drained: make(chan struct{}), active: map[string]*active{},
-		states: graph.NewCache(opt.StateBytes),
+		states: graph.NewCache(opt.StateBytes), large: semaphore.NewWeighted(largeInputs),
 	}
 	if err := opt.Store.Abandon(ctx, opt.Node+"/"); err != nil {
 		return nil, fmt.Errorf("take over abandoned runs: %w", err)
@@ -386,8 +388,7 @@ func (e *Engine) cancelActive(id string, cause error) {
 
 // Wait returns a run when it has ended. A run that was rolled back no longer exists: ErrNotFound.
 func (e *Engine) Wait(ctx context.Context, who Identity, id string) (Run, error) {
-	r, err := e.opt.Store.Run(ctx, who, id)
-	if err != nil || r.Status.Ended() {
+	if r, err := e.opt.Store.Run(ctx, who, id); err != nil || r.Status.Ended() {
 		return r, err
 	}
 	for _, err := range e.opt.Journal.Follow(ctx, id, journal.Position{}) {
@@ -395,7 +396,7 @@ func (e *Engine) Wait(ctx context.Context, who Identity, id string) (Run, error)
 			break
 		}
 		if err != nil {
-			return r, err
+			return Run{}, err
 		}
 	}
 	return e.opt.Store.Run(ctx, who, id)

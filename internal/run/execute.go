@@ -174,6 +174,12 @@ func (x *execution) run(ctx context.Context, unreadable error) (err error) {
 		ctx, stop = context.WithTimeoutCause(ctx, d, x.overtime)
 		defer stop()
 	}
+	leave, err := x.e.enterLarge(ctx, x.r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	x.rec.asked = leave
 	if x.result, err = x.graph(ctx); err != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // what a node makes of being cancelled is not the reason
 	}

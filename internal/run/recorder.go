@@ -15,6 +15,7 @@ type recorder struct {
 	log   *journal.Log
 	stop  context.CancelCauseFunc
 	saved func() // the graph saved something: the run has got further
+	asked func() // the input has been read; called at least once, and nil if nobody waits for it
 
 	mu     sync.Mutex // orders ledger and log alike
 	ledger *ledger
@@ -26,17 +27,48 @@ var _ graph.Recorder = (*recorder)(nil)
 // Record appends a batch.
 func (r *recorder) Record(ctx context.Context, b graph.Batch) error {
 	saves := make([]any, len(b.Save))
-	loose := true
+	weight, loose := 0, true
 	for i, s := range b.Save {
 		saves[i] = s
 		_, shown := s.(graph.Shown)
 		loose = loose && shown
+		weight += weigh(s)
 	}
-	err := r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Loose: loose, Promise: b.Promise})
+	if r.asked != nil && isAsked(b) {
+		r.asked()
+	}
+	err := r.append(ctx, journal.Batch{Events: b.Events, Saves: saves, Weight: weight, Loose: loose, Promise: b.Promise})
 	if err == nil && !loose {
 		r.saved()
 	}
 	return err
+}
+
+// weigh is about how many bytes a save is.
+func weigh(s graph.Save) (n int) {
+	switch s := s.(type) {
+	case graph.Commit:
+		for i := range s.Blobs {
+			n += len(s.Blobs[i].Data)
+		}
+		for i := range s.Done {
+			n += weighOutcome(&s.Done[i])
+		}
+	case graph.Kept:
+		n = weighOutcome(&s.Outcome)
+	case graph.Shown:
+		for i := range s.Pieces {
+			n += len(s.Pieces[i].Data)
+		}
+	}
+	return n
+}
+
+func weighOutcome(o *graph.Outcome) (n int) {
+	for i := range o.Writes {
+		n += len(o.Writes[i].Value)
+	}
+	return n
 }
 
 func (r *recorder) append(ctx context.Context, b journal.Batch) error {

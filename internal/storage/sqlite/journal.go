@@ -64,6 +64,7 @@ func (db *DB) Append(ctx context.Context, groups []journal.Group, sync bool) (re
 }
 
 func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (refused map[string]error, err error) {
+	// Never counted as heavy: others' tokens are in it, and the journal sees to it that it does not hold much.
 	err = db.write(ctx, sync, func(ctx context.Context, tx *tx) error {
 		wrote := false
 		for i := range groups {

@@ -85,7 +85,7 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 	if err != nil {
 		return c, err
 	}
-	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+	err = db.writeMuch(len(request), true, func(ctx context.Context, tx *tx) error {
 		c = run.Created{}
 		no, created, err := tx.threadFor(ctx, who, r)
 		if err != nil {

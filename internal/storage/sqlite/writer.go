@@ -36,11 +36,17 @@ type writer struct {
 // op is one operation. Its do runs in a transaction that it shares; if it fails, what it did is undone and
 // the others go on.
 type op struct {
-	do   func(ctx context.Context, tx *tx) error
-	disk bool
-	err  error
-	done chan struct{}
+	do     func(ctx context.Context, tx *tx) error
+	disk   bool
+	weight int // about how many bytes it writes, where they are many
+	err    error
+	done   chan struct{}
 }
+
+// heavyBytes is from where on an operation takes so long that others would have to wait for it.
+const heavyBytes = 256 << 10
+
+var errReadOnly = errors.New("the database is open for reading only")
 
 var errWriterClosed = fmt.Errorf("the database is closed: %w", run.ErrUnavailable)
 
@@ -61,13 +67,22 @@ func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 // write runs an operation and returns when it is committed: with disk, when it is on the disk itself.
 func (db *DB) write(ctx context.Context, disk bool, do func(ctx context.Context, tx *tx) error) error {
 	if db.writer == nil {
-		return errors.New("the database is open for reading only")
+		return errReadOnly
 	}
-	return db.writer.run(ctx, disk, do)
+	return db.writer.run(&op{do: do, disk: disk})
 }
 
-func (w *writer) run(ctx context.Context, disk bool, do func(ctx context.Context, tx *tx) error) error {
-	o := &op{do: do, disk: disk, done: make(chan struct{})}
+// writeMuch is write for an operation of so many bytes. Of those that are heavy one at a time is in a transaction, so that
+// what is small never waits for two of them.
+func (db *DB) writeMuch(weight int, disk bool, do func(ctx context.Context, tx *tx) error) error {
+	if db.writer == nil {
+		return errReadOnly
+	}
+	return db.writer.run(&op{do: do, disk: disk, weight: weight})
+}
+
+func (w *writer) run(o *op) error {
+	o.done = make(chan struct{})
 	w.mu.Lock()
 	if w.closed || w.gone.Load() {
 		defer w.mu.Unlock()
@@ -105,9 +120,8 @@ func (w *writer) loop() {
 	defer close(w.stopped)
 	for range w.kick {
 		w.mu.Lock()
-		ops := w.queue
-		w.queue = nil
-		closed := w.closed
+		ops := w.takeOps()
+		closed := w.closed && len(w.queue) == 0
 		w.mu.Unlock()
 		if len(ops) > 0 {
 			w.commit(ops)
@@ -122,6 +136,28 @@ func (w *writer) loop() {
 			return
 		}
 	}
+}
+
+// takeOps returns the operations of the next transaction: all light ones, and the first that is heavy. The loop looks again
+// for what is left.
+func (w *writer) takeOps() []*op {
+	ops := w.queue
+	w.queue = nil
+	heavy := 0
+	now := ops[:0]
+	for _, o := range ops {
+		if o.weight >= heavyBytes {
+			if heavy++; heavy > 1 {
+				w.queue = append(w.queue, o)
+				continue
+			}
+		}
+		now = append(now, o)
+	}
+	if len(w.queue) > 0 {
+		w.wake()
+	}
+	return now
 }
 
 // beginLogAnew moves the little of the log that is left to move, so that the next commit is written to its beginning.

@@ -9,7 +9,6 @@
 package endpoint
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -40,7 +39,7 @@ const maxErrorBody = 1 << 20
 // is told the body.
 func (e *Endpoint) Post(ctx context.Context, body []byte, sent func([]byte)) (*http.Response, eventstream.Fault, error) {
 	fault := e.Fault
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL.String(), nil)
 	if err != nil {
 		return nil, fault, fault.BadRequest(err.Error())
 	}
@@ -62,7 +61,9 @@ func (e *Endpoint) Post(ctx context.Context, body []byte, sent func([]byte)) (*h
 	if sent != nil {
 		sent(body)
 	}
+	sending := attach(req, body)
 	resp, err := e.Client.Do(req)
+	sending.drop()
 	if err != nil {
 		return nil, fault, fault.Err(ctx, withoutURL(err))
 	}

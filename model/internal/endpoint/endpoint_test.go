@@ -3,10 +3,14 @@ package endpoint_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/endpoint"
@@ -82,4 +86,52 @@ func TestPrivateAddresses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", address, got, want)
 		}
 	}
+}
+
+// While an answer streams, the request is remembered by nobody: it may have megabytes, and answers take minutes.
+func TestTheBodyIsLetGoWhenItIsAnswered(t *testing.T) {
+	body := make([]byte, 8<<20)
+	gone := make(chan struct{})
+	runtime.SetFinalizer(&body[0], func(*byte) { close(gone) })
+	e := at(t, func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		if n != 8<<20 || err != nil {
+			t.Errorf("%d bytes came: %v", n, err)
+		}
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	resp, _, err := e.Post(t.Context(), body, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for range 500 {
+		runtime.GC()
+		select {
+		case <-gone:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("the body is still held")
+}
+
+// A redirect on the same host sends the body again.
+func TestABodyCanBeSentAgain(t *testing.T) {
+	var calls atomic.Int64
+	e := at(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) != "hello" {
+			t.Errorf("sent %q", body)
+		}
+		if calls.Add(1) == 1 {
+			http.Redirect(w, r, r.URL.String(), http.StatusTemporaryRedirect)
+		}
+	})
+	resp, _, err := e.Post(t.Context(), []byte("hello"), nil)
+	if err != nil || calls.Load() != 2 {
+		t.Fatalf("%v after %d calls", err, calls.Load())
+	}
+	_ = resp.Body.Close()
 }
