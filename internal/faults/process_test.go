@@ -36,7 +36,7 @@ var binaries = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/tributary", "./internal/faults/cmd/mortal")
+	cmd := exec.Command("go", "build", "-o", dir+"/", "./cmd/tributary", "./internal/faults/cmd/mortal", "./internal/faults/cmd/hostile")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
