@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,8 +19,6 @@ import (
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
-	"github.com/tributary-ai/tributary/internal/export"
-	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/tool"
 )
@@ -60,17 +57,18 @@ type researchCmd struct {
 
 // reportFlags say where a report goes and what is shown meanwhile.
 type reportFlags struct {
-	Output string `help:"Write the report into this file: Markdown, or a page if it ends in .html. Default: standard output." short:"o" placeholder:"FILE"`
+	Output string `help:"Write the report into this file: Markdown, or what its ending says, .html, .docx or .pdf. Default: standard output." short:"o" placeholder:"FILE"`
+	Font   string `help:"A TrueType font for a PDF, where the built-in one lacks letters." placeholder:"FILE" type:"existingfile"`
 	JSON   bool   `help:"Print what happens as lines of JSON, for programs." name:"json"`
 	Quiet  bool   `help:"Print the report and nothing else." short:"q"`
 }
 
 func (f reportFlags) validate() error {
 	switch ext := strings.ToLower(filepath.Ext(f.Output)); ext {
-	case "", ".md", ".markdown", ".txt", ".html", ".htm":
+	case "", ".md", ".markdown", ".txt", ".html", ".htm", ".docx", ".pdf":
 		return nil
 	default:
-		return fmt.Errorf("reports are written as .md or .html, not as %s", ext)
+		return fmt.Errorf("reports are written as .md, .html, .docx or .pdf, not as %s", ext)
 	}
 }
 
@@ -407,16 +405,9 @@ func (s *sitting) finish(run string) error {
 		s.view.print(text)
 		return nil
 	}
-	data := []byte(strings.TrimRight(text, "\n") + "\n")
-	if ext := strings.ToLower(filepath.Ext(s.flags.Output)); ext == ".html" || ext == ".htm" {
-		locale := s.view.locale
-		if locale == "" && prose.Chinese(text) { // of a run that began before this command
-			locale = "zh-CN"
-		}
-		var err error
-		if data, err = export.HTML(text, cmp.Or(locale, "en-US")); err != nil {
-			return err
-		}
+	data, err := render(s.flags.Output, text, s.view.locale, s.flags.Font)
+	if err != nil {
+		return err
 	}
 	if err := os.WriteFile(s.flags.Output, data, 0o644); err != nil {
 		return remedied{fmt.Errorf("write the report: %w", err), "the research is kept; write it elsewhere with " + comeBack(s.env, run) + " -o FILE"}

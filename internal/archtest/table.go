@@ -147,6 +147,8 @@ var Vendors = []Vendor{
 	{"github.com/kljensen/snowball/english", []string{"tool/search"}, "words are looked up without their inflection"},
 	{"codeberg.org/readeck/go-readability", []string{"tool/web"}, "articles are found in pages of the web alone"},
 
+	{"codeberg.org/go-pdf/fpdf", []string{"internal/export"}, "reports become files in one place"},
+	{"golang.org/x/image", []string{"internal/export"}, "fonts of pages"},
 	{"github.com/yuin/goldmark", []string{"internal/export"}, "reports are Markdown; who makes pages of them is one package"},
 	{"github.com/coder/websocket", []string{"internal/server/..."}, "connections belong to those who own the listener"},
 	{"github.com/alecthomas/kong", []string{"cmd/tributary"}, "flags are read in cmd alone"},

@@ -2,7 +2,7 @@
 //
 // # Laws
 //
-//   - Markdown is the truth: an export shows what it says, and adds nothing but a frame.
+//   - Markdown is the truth: an export shows what it says, and adds nothing but a frame. What it cannot show it tells.
 //   - The text is not trusted. HTML inside of it is shown to nobody, links lead only where a browser may safely go, and the
 //     page loads nothing from anywhere.
 package export
