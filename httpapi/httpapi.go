@@ -90,6 +90,9 @@ type Options struct {
 	Page fs.FS
 	// Model is the name of the model that answers where nobody chooses one, for the page to tell people.
 	Model string
+	// Speak, where set, reads texts aloud for the routes /api/tts and /api/podcast/generate, in a format such as "mp3". Where two
+	// people talk, second asks for the other voice.
+	Speak func(ctx context.Context, text string, second bool, format string) ([]byte, error)
 	// ToolsOff are groups of tools that agents do not have, or not whole, each with the reason, for /info.
 	ToolsOff map[string]string
 	// Version is what /info says.
@@ -134,7 +137,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
-		Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
+		Speak: opt.Speak, Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
 		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				for piece, err := range parts.Write(ctx, who.Owner, system, text) {

@@ -42,6 +42,8 @@ type Config struct {
 	Webhooks WebhookConfig `yaml:"webhooks"`
 	// MCP are the servers whose tools agents have.
 	MCP MCPConfig `yaml:"mcp"`
+	// Speech is who reads texts aloud.
+	Speech SpeechConfig `yaml:"speech"`
 	// Limits are what each owner may have at once.
 	Limits run.Limits `yaml:"limits"`
 	// AccessLog has a line for each request in the log, AuditLog one for each change: who did what. The second is on where

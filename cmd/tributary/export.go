@@ -29,6 +29,8 @@ func render(file, text, locale, font string) ([]byte, error) {
 		return export.DOCX(text, o)
 	case ".pdf":
 		return pages(text, o, font)
+	case ".pptx":
+		return export.PPTX(text, o)
 	}
 	return []byte(strings.TrimRight(text, "\n") + "\n"), nil
 }

@@ -57,7 +57,7 @@ type researchCmd struct {
 
 // reportFlags say where a report goes and what is shown meanwhile.
 type reportFlags struct {
-	Output string `help:"Write the report into this file: Markdown, or what its ending says, .html, .docx or .pdf. Default: standard output." short:"o" placeholder:"FILE"`
+	Output string `help:"Write the report into this file: Markdown, or what its ending says, .html, .docx, .pdf or .pptx. Default: standard output." short:"o" placeholder:"FILE"`
 	Font   string `help:"A TrueType font for a PDF, where the built-in one lacks letters." placeholder:"FILE" type:"existingfile"`
 	JSON   bool   `help:"Print what happens as lines of JSON, for programs." name:"json"`
 	Quiet  bool   `help:"Print the report and nothing else." short:"q"`
@@ -65,10 +65,10 @@ type reportFlags struct {
 
 func (f reportFlags) validate() error {
 	switch ext := strings.ToLower(filepath.Ext(f.Output)); ext {
-	case "", ".md", ".markdown", ".txt", ".html", ".htm", ".docx", ".pdf":
+	case "", ".md", ".markdown", ".txt", ".html", ".htm", ".docx", ".pdf", ".pptx":
 		return nil
 	default:
-		return fmt.Errorf("reports are written as .md, .html, .docx or .pdf, not as %s", ext)
+		return fmt.Errorf("reports are written as .md, .html, .docx, .pdf or .pptx, not as %s", ext)
 	}
 }
 

@@ -96,7 +96,7 @@ func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner 
 		WebhookSecret: secret, WebhookAllow: config.Webhooks.Allow, Version: versionText(),
 	}
 	usual, _, _ := rt.models.Resolve("", "") // none, if no model can be used
-	opt.Convert = markdownOf
+	opt.Convert, opt.Speak = markdownOf, config.Speech.speak()
 	opt.Page, opt.Model, opt.ToolsOff = ui.Files(), usual.Name, rt.hands.off()
 	opt.Documents, opt.Agents, opt.Models = found(rt.index), custom.New(config.Data), choosable(rt.models, usual.Name)
 	if config.AccessLog {

@@ -93,7 +93,7 @@ var Rules = []Rule{
 		"it serves files by the names that agents know them by"},
 	{"internal/server/tasks", join(nouns, runs, routes, []string{"internal/transcript", "internal/wire", "internal/wire/task"}), nil,
 		"a dialect knows its own wire and no other dialect"},
-	{"internal/server/chat", join(nouns, runs, routes, []string{"internal/server/documents", "internal/wire", "internal/wire/chat", "internal/wire/sse"}), nil, "a dialect knows its own wire and no other dialect"},
+	{"internal/server/chat", join(nouns, runs, routes, []string{"internal/export", "internal/server/documents", "internal/wire", "internal/wire/chat", "internal/wire/sse"}), nil, "a dialect knows its own wire and no other dialect"},
 	{"internal/server/mcp", join(nouns, runs, []string{"internal/server/edge"}), nil, "a dialect knows its own wire and no other dialect"},
 	{"internal/server/teams", join(runs, routes, []string{"internal/wire", "internal/wire/team"}), nil, "a dialect knows its own wire and no other dialect"},
 	{"internal/server/langgraph/state", join(nouns, runs, routes, langgraph), nil, "every other resource of LangGraph's shows states"},

@@ -64,7 +64,7 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 		"POST /threads/count": 200, "POST /threads/prune": 200, "POST /runs": 422, "POST /runs/stream": 422, "POST /runs/wait": 422, "POST /runs/batch": 422, "POST /teams": 422,
 		"POST /runs/crons": 422, "POST /runs/crons/search": 200, "POST /runs/crons/count": 200, "PUT /store/items": 204, "GET /store/items": 400,
 		"GET /api/chat/stream": 422, "GET /api/config": 200, "GET /api/rag/config": 200, "GET /api/rag/resources": 200, "POST /api/report/evaluate": 422,
-		"POST /api/prompt/enhance": 422, "POST /api/prose/generate": 422, "POST /api/tts": 501, "POST /api/podcast/generate": 501, "POST /api/ppt/generate": 501,
+		"POST /api/prompt/enhance": 422, "POST /api/prose/generate": 422, "POST /api/tts": 422, "POST /api/podcast/generate": 422, "POST /api/ppt/generate": 422,
 		"POST /api/mcp/server/metadata": 501,
 		"POST /mcp":                     422, "GET /mcp": 405, "DELETE /mcp": 405, "DELETE /store/items": 204, "POST /store/items/search": 200, "POST /store/namespaces": 200,
 		// Its answers are those of a thread that does not exist; so is the status.

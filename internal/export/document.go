@@ -14,6 +14,8 @@ type document struct {
 	title  string
 	blocks []block
 	notes  [][]run // what [^n] refer to, in the order in which the text does
+
+	references string // the heading of the notes, where they have one of their own
 }
 
 type kind int

@@ -161,6 +161,23 @@ func TestAReportIsPages(t *testing.T) {
 	}
 }
 
+func TestAReportIsSlides(t *testing.T) {
+	data, err := export.PPTX(report+strings.Repeat("\n\nA paragraph that says something, and goes on for a little longer than one line of a slide.", 12), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := text(t, "report.pptx", data)
+	inOrder(t, got)
+	for _, want := range []string{"References", "The guide"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the slides lack %q:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(fmt.Sprint(parts(t, data)), "<p:sldId "); n < 5 {
+		t.Errorf("%d slides: what is too much for one does not go on on the next", n)
+	}
+}
+
 // A letter that the font cannot show is told, and not left out.
 func TestPagesSayWhichLetterTheirFontLacks(t *testing.T) {
 	_, err := export.PDF("# 流\n", export.Options{Locale: "zh-CN"})
@@ -182,6 +199,10 @@ func FuzzFiles(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		data, err := export.DOCX(text, export.Options{})
 		if err != nil {
+			t.Fatal(err)
+		}
+		parts(t, data)
+		if data, err = export.PPTX(text, export.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		parts(t, data)

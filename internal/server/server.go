@@ -104,6 +104,8 @@ type Options struct {
 	Model string
 	// Write has a model write a text outside of any run; nil, or an error that is chat.ErrNoModel, where nobody can.
 	Write chat.Write
+	// Speak reads texts aloud; nil where nobody does.
+	Speak chat.Speak
 	// ToolsOff are groups of tools that agents do not have, each with the reason.
 	ToolsOff map[string]string
 	Version  string
@@ -212,7 +214,7 @@ func (s *Server) mount() error {
 	}
 	if !s.opt.NoChat {
 		chat.New(chat.Options{Store: store, Engine: engine, Graphs: s.opt.Graphs.Names, Feeds: feeds, Terms: s.terms}).Mount(s.routes)
-		chat.MountDesk(s.routes, chat.Desk{Write: s.opt.Write, Model: s.opt.Model, Documents: s.opt.Documents})
+		chat.MountDesk(s.routes, chat.Desk{Write: s.opt.Write, Model: s.opt.Model, Documents: s.opt.Documents, Speak: s.opt.Speak})
 	}
 	if s.opt.Documents != nil {
 		documents.Mount(s.routes, s.opt.Documents)

@@ -85,14 +85,16 @@ func serve(t *testing.T, play func(model.Request) scripted.Script) *world {
 	return open(t, tributary.Options{Graphs: map[string]tributary.Builder{tributary.ResearchGraph: builder}})
 }
 
-func open(t *testing.T, opt tributary.Options) *world {
+func open(t *testing.T, opt tributary.Options) *world { return openWith(t, opt, httpapi.Options{}) }
+
+func openWith(t *testing.T, opt tributary.Options, served httpapi.Options) *world {
 	t.Helper()
 	opt.Dir = t.TempDir()
 	rt, err := tributary.Open(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := httpapi.New(rt, httpapi.Options{})
+	h, err := httpapi.New(rt, served)
 	if err != nil {
 		t.Fatal(err)
 	}

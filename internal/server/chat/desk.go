@@ -28,6 +28,7 @@ type Desk struct {
 	Write     Write            // nil: nobody can
 	Model     string           // the name of the one that writes, where it is known
 	Documents documents.Search // nil: there are none
+	Speak     Speak            // nil: nobody reads aloud
 }
 
 // provider is the name of our documents among DeerFlow's.
@@ -49,6 +50,9 @@ func MountDesk(t *edge.Routes, d Desk) {
 	t.Handle("POST /api/report/evaluate", d.evaluate, edge.Doc{Summary: "Judge a report by its form", Body: reportRequest{}, Answer: evaluation{}})
 	t.Handle("POST /api/prompt/enhance", d.enhance, edge.Doc{Summary: "Say a question better", Body: promptRequest{}, Answer: jsonvalue.Object{{"result", ""}}})
 	t.Handle("POST /api/prose/generate", d.prose, edge.Doc{Summary: "Write a text on, or otherwise", Body: proseRequest{}, Stream: true})
+	t.Handle("POST /api/tts", d.tts, edge.Doc{Summary: "Read a text aloud", Body: speechRequest{}, Status: []int{}})
+	t.Handle("POST /api/podcast/generate", d.podcast, edge.Doc{Summary: "Make a podcast of a report, or its script", Body: podcastRequest{}, Status: []int{}})
+	t.Handle("POST /api/ppt/generate", d.slides, edge.Doc{Summary: "Make slides of a report", Body: slidesRequest{}, Status: []int{}})
 	for _, m := range missing {
 		t.Handle("POST "+m.path, m.refuse, edge.Doc{Summary: m.what + "; not possible here, which the answer explains", Body: contentRequest{}, Status: []int{}})
 	}
@@ -241,9 +245,6 @@ func failed(w http.ResponseWriter) error {
 type absent struct{ path, what, why string }
 
 var missing = []absent{
-	{"/api/tts", "Read a text aloud", "there is no speech service; this version has no setting for one"},
-	{"/api/podcast/generate", "Make a podcast of a report", "there is no speech service; this version has no setting for one"},
-	{"/api/ppt/generate", "Make slides of a report", "slides cannot be made; this version has no setting for it. tributary research -o writes pages"},
 	{"/api/mcp/server/metadata", "List the tools of an MCP server", "servers are named under mcp.servers in the configuration, and tributary mcp list shows their tools"},
 }
 

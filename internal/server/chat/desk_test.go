@@ -103,7 +103,6 @@ func TestWhatTheDeskCannotDoItSays(t *testing.T) {
 	for path, c := range map[string]struct{ body, says string }{
 		"/api/tts":                 {`{"text":"x"}`, "speech"},
 		"/api/podcast/generate":    {`{"content":"x"}`, "speech"},
-		"/api/ppt/generate":        {`{"content":"x"}`, "slides"},
 		"/api/mcp/server/metadata": {`{"transport":"sse","url":"https://example.com"}`, "mcp.servers"},
 		"/api/prompt/enhance":      {`{"prompt":"x"}`, "models"},
 		"/api/prose/generate":      {`{"prompt":"x"}`, "models"},
