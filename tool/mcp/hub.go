@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,7 +82,11 @@ func (h *Hub) check(s *Server) error {
 }
 
 // Who says for whom tools are wanted.
-type Who struct{ Agent, Owner, Thread string }
+type Who struct {
+	Agent, Owner, Thread string
+	// Named says that the agent has the tools of those servers only that name it.
+	Named bool
+}
 
 // Problem is a server whose tools are not there.
 type Problem struct {
@@ -94,7 +99,7 @@ type Problem struct {
 func (h *Hub) Tools(ctx context.Context, who Who, guests ...Server) ([]tool.Tool, []Problem) {
 	var asked []*server
 	for _, s := range h.order {
-		if s.offers(who.Agent) {
+		if s.offers(who) {
 			asked = append(asked, s)
 		}
 	}
@@ -104,7 +109,7 @@ func (h *Hub) Tools(ctx context.Context, who Who, guests ...Server) ([]tool.Tool
 		switch {
 		case err != nil:
 			problems = append(problems, Problem{g.Name, err})
-		case s.offers(who.Agent):
+		case s.offers(who):
 			asked = append(asked, s)
 		}
 	}
@@ -128,6 +133,16 @@ func (h *Hub) Tools(ctx context.Context, who Who, guests ...Server) ([]tool.Tool
 		}
 	}
 	return tools, problems
+}
+
+// Offers reports whether there is a server whose tools an agent has. Nobody is asked.
+func (h *Hub) Offers(who Who, guests ...Server) bool {
+	for _, s := range h.order {
+		if s.offers(who) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(guests, func(s Server) bool { return s.offers(who) })
 }
 
 // Guests checks servers that come with a request. They have an address, and no name of the operator's.

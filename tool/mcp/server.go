@@ -142,8 +142,8 @@ func validServer(s string) bool {
 const nameRunes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // offers reports that an agent has the server's tools.
-func (s *Server) offers(agent string) bool {
-	return s.Agents == nil || slices.Contains(s.Agents, agent)
+func (s *Server) offers(who Who) bool {
+	return s.Agents == nil && !who.Named || slices.Contains(s.Agents, who.Agent)
 }
 
 // scope names those who have a session in common.
