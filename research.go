@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
@@ -27,6 +28,9 @@ type ResearchOptions struct {
 	// Retry and Answers are as in [Options].
 	Retry   Retry
 	Answers model.Limits
+	// Middleware is what more the agent of a role has in a run, such as tools of servers that are asked for them then; nil:
+	// nothing. It is called for each of [research.Roles] before the run is accepted, and its error refuses the run.
+	Middleware func(ctx context.Context, c Config, role string) ([]agent.Middleware, error)
 	// Settings hold where a run does not say otherwise in its configurable values.
 	Settings research.Settings
 	Log      *slog.Logger
@@ -62,9 +66,19 @@ func Research(o ResearchOptions) (Builder, error) {
 		for _, w := range choice.Warnings {
 			warnings = append(warnings, event.Warned(w))
 		}
+		more := map[string][]agent.Middleware{}
+		for _, role := range research.Roles {
+			if o.Middleware == nil {
+				break
+			}
+			if more[role], err = o.Middleware(ctx, c, role); err != nil {
+				return nil, err
+			}
+		}
 		return research.New(research.Options{
 			Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: o.Retry.policy(o.Answers), Breakers: breakers, Thinking: choice.Thinking, Extra: choice.Extra,
-			Tools: tools, Settings: settings, Warnings: warnings, Log: o.Log,
+			Middleware: func(role string) []agent.Middleware { return more[role] },
+			Tools:      tools, Settings: settings, Warnings: warnings, Log: o.Log,
 		})
 	}, nil
 }

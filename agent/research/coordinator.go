@@ -99,7 +99,7 @@ func (w *work) begin(s *graph.Scope, c Settings, about, said string) graph.Comma
 	return graph.Update(
 		settings.Set(c), topic.Set(about), locale.Set(lang), rounds.Set(0), history.Set(nil), planID.Set("plan_"+s.Execution()), plan.Set(Plan{}),
 		iterations.Set(0), feedback.Set(""), background.Set(nil), results.Set(map[string]Result{}), known.Set(len(sources.Get(s))),
-		report.Set(""), citations.Set(nil), doubts.Set(nil),
+		report.Set(""), citations.Set(nil), doubts.Set(nil), reportFile.Set(""), clock.Set(Clock{}),
 	).Go(next)
 }
 
@@ -203,7 +203,7 @@ func (w *work) investigate(ctx context.Context, s *graph.Scope) (graph.Command, 
 	if err != nil {
 		return graph.Command{}, err
 	}
-	msgs, err := w.run(ctx, s, child, graph.Child{
+	done, err := w.run(ctx, ctx, s, child, graph.Child{
 		Task: "background-" + s.Execution(), Agent: NodeBackground, Title: firstWords(topic.Get(s), 80), Uncalled: true,
 		Input: map[string]any{"messages": []item.Message{item.UserText("in_"+s.Execution(), topic.Get(s))}},
 	})
@@ -213,7 +213,7 @@ func (w *work) investigate(ctx context.Context, s *graph.Scope) (graph.Command, 
 	if err != nil {
 		return graph.Command{}, err
 	}
-	found := sourcesOf(msgs, "", time.Now())
+	found := sourcesOf(done.messages, "", time.Now())
 	if len(found) == 0 {
 		return graph.Command{}, nil
 	}

@@ -14,7 +14,7 @@
 // # Laws
 //
 //   - Limits are kept by the program and not asked of the model: steps of a round, rounds, results of a search, questions
-//     to the person. A round that found nothing new is the last one.
+//     to the person, tokens and time of the steps. A round that found nothing new is the last one.
 //   - Every step ends, once. One that fails, is cancelled alone or says nothing counts as done, with its error; the plan
 //     goes on without it. After a crash a step that had ended is not done again.
 //   - A step is a child task with the id "step-<step>": it can be watched and cancelled by itself. The plan with all
@@ -25,6 +25,9 @@
 //     ([Source]). The list of references is made from them; what a model writes in its place is dropped.
 //   - A citation is held against its passage while the report streams ([Check]). One that the passage does not bear out is
 //     marked where it stands, and the reason is told at the end.
+//   - A report grows in a file of the thread's outputs while it is written: what somebody was shown of it is in the file,
+//     however the run ends. The file, and the pictures that the coder left there, are the artifacts of the state. The report
+//     shows every picture.
 //   - What is known on one side of a contradiction and denied on the other is shown to the reporter as a conflict. What no
 //     source says is reported as not found.
 package research

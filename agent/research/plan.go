@@ -41,6 +41,16 @@ const (
 	Processing StepType = "processing" // the coder, with tools that run code
 )
 
+// title is that of a step.
+func (p Plan) title(step string) string {
+	for _, s := range p.Steps {
+		if s.ID == step {
+			return s.Title
+		}
+	}
+	return step
+}
+
 // node is where a step is done.
 func (t StepType) node() string {
 	switch t {

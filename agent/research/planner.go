@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
@@ -20,8 +21,8 @@ const nameFeedback = "feedback"
 // plan makes the plan of the next round, or lets the reporter write.
 func (w *work) plan(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 	c, n, wish := w.settings(s), iterations.Get(s), feedback.Get(s)
-	if n >= c.MaxPlanIterations || n > 0 && wish == "" && len(sources.Get(s)) == known.Get(s) {
-		return graph.Goto(NodeReporter), nil // no round is left, or the last one found nothing new
+	if n >= c.MaxPlanIterations || n > 0 && wish == "" && (len(sources.Get(s)) == known.Get(s) || w.spent(s) != "") {
+		return w.toReport(ctx, s) // no round is left, the last one found nothing new, or the budget is used up
 	}
 	about, was, res := topic.Get(s), plan.Get(s), results.Get(s)
 	_, search := w.searcher(on(c.WebSearch))
@@ -47,7 +48,10 @@ func (w *work) plan(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 			return graph.Command{}, &event.Error{Code: "no_plan", Name: "PlanError", Message: "the planner gave no plan that can be used: " + unfit.Message}
 		}
 		warning := event.Warned{Code: "no_plan", Message: "there is no plan for another round; the report is written with what was found: " + unfit.Message}
-		return graph.Goto(NodeReporter), s.Emit(ctx, warning)
+		if err := s.Emit(ctx, warning); err != nil {
+			return graph.Command{}, err
+		}
+		return w.toReport(ctx, s)
 	}
 	if err != nil {
 		return graph.Command{}, err
@@ -71,11 +75,11 @@ func (w *work) plan(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 		return graph.Command{}, err
 	}
 	msg.Name = NodePlanner
-	next := NodeReview
+	writes := []graph.Write{plan.Set(p), feedback.Set(""), messages.Add(msg), clock.Set(clock.Get(s).stopped(time.Now()))}
 	if p.Enough {
-		next = NodeReporter
+		return w.toReport(ctx, s, writes...)
 	}
-	return graph.Update(plan.Set(p), feedback.Set(""), messages.Add(msg)).Go(next), nil
+	return graph.Update(writes...).Go(NodeReview), nil
 }
 
 // finished are the steps that have a result.
@@ -92,6 +96,9 @@ func (w *work) planning(s *graph.Scope, was Plan, res map[string]Result, wish st
 		tag(&b, "background", "", passages(all, n, w.room()/2))
 	}
 	findings(&b, was, res)
+	if len(res) > 0 {
+		unknown(&b, topic.Get(s), res, all)
+	}
 	if wish != "" {
 		if raw, err := json.Marshal(Plan{Title: was.Title, Steps: was.Steps}); err == nil {
 			tag(&b, "plan", "", string(raw))
@@ -104,15 +111,15 @@ func (w *work) planning(s *graph.Scope, was Plan, res map[string]Result, wish st
 // review asks a person about the plan.
 func (w *work) review(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 	c, p, res := w.settings(s), plan.Get(s), results.Get(s)
-	accepted := func(p Plan) graph.Command {
-		next := NodeTeam
+	accepted := func(p Plan) (graph.Command, error) {
+		writes := []graph.Write{plan.Set(p), iterations.Set(iterations.Get(s) + 1), known.Set(len(sources.Get(s)))}
 		if p.Enough || len(p.finished(res)) == len(p.Steps) {
-			next = NodeReporter
+			return w.toReport(ctx, s, writes...)
 		}
-		return graph.Update(plan.Set(p), iterations.Set(iterations.Get(s)+1), known.Set(len(sources.Get(s)))).Go(next)
+		return graph.Update(append(writes, clock.Set(clock.Get(s).started(time.Now())))...).Go(NodeTeam), nil
 	}
 	if c.AutoAccept {
-		return accepted(p), nil
+		return accepted(p)
 	}
 	q := Question{Message: "Please review the plan.", Plan: p}
 	if chinese(w.language(s)) {
@@ -131,9 +138,12 @@ func (w *work) review(ctx context.Context, s *graph.Scope) (graph.Command, error
 				q.Problem = err.Error()
 				continue
 			}
-			return accepted(edited), s.Emit(ctx, edited.told(planID.Get(s), res, nil))
+			if err := s.Emit(ctx, edited.told(planID.Get(s), res, nil)); err != nil {
+				return graph.Command{}, err
+			}
+			return accepted(edited)
 		case v.accepted:
-			return accepted(p), nil
+			return accepted(p)
 		}
 		if v.words == "" {
 			v.words = "The plan was not accepted. Make a better one."

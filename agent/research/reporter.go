@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,8 +24,9 @@ func (w *work) report(ctx context.Context, s *graph.Scope) (graph.Command, error
 	c, all, lang := w.settings(s), sources.Get(s), w.language(s)
 	agent.Remember(s, asMessages(all))
 	style := prompt("styles/"+c.Style, lang, promptData{Locale: lang})
-	look := lookup(all)
-	msg, err := w.askThrough(ctx, s, func(m model.Model) model.Model { return &checked{m, look, topic.Get(s), lang} }, model.Request{
+	look, file, shown := lookup(all), w.draft(s), charts(results.Get(s))
+	defer file.close()
+	msg, err := w.askThrough(ctx, s, func(m model.Model) model.Model { return &checked{m, look, topic.Get(s), lang, shown, file} }, model.Request{
 		System: prompt(NodeReporter, lang, promptData{Locale: lang, Style: style}), Messages: []item.Message{item.UserText("", w.reporting(s))}, Thinking: w.Thinking,
 	}, agent.CallOptions{Citable: agent.Citable(s), Accept: func(msg item.Message) error {
 		if strings.TrimSpace(msg.Text()) == "" {
@@ -35,10 +37,15 @@ func (w *work) report(ctx context.Context, s *graph.Scope) (graph.Command, error
 	if err != nil {
 		return graph.Command{}, err
 	}
+	if err := file.whole(msg.Text()); err != nil {
+		if err := s.Emit(ctx, unwritten(file.name, err)); err != nil {
+			return graph.Command{}, err
+		}
+	}
 	body := bodyOf(msg.Text(), lang)
 	msg.Name = NodeReporter
 	return graph.Update(
-		messages.Add(msg), report.Set(msg.Text()), citations.Set(references(body, look)), doubts.Set(Check(strings.ReplaceAll(body, mark, ""), topic.Get(s), look)),
+		messages.Add(msg), report.Set(msg.Text()), citations.Set(references(body, look)), doubts.Set(Check(strings.ReplaceAll(body, "]"+mark, "]"), topic.Get(s), look)),
 	), nil
 }
 
@@ -82,17 +89,41 @@ func (w *work) reporting(s *graph.Scope) string {
 	for _, c := range conflicts(read) {
 		tag(&in, "conflict", "", fmt.Sprintf("“%s” [^%d]\n“%s” [^%d]", c.a, c.one, c.b, c.other))
 	}
+	unknown(&in, topic.Get(s), res, all)
+	for _, c := range charts(res) {
+		tag(&in, "chart", fmt.Sprintf("title=%q", p.title(c.step)), c.file)
+	}
 	var b strings.Builder
 	tag(&b, "report", "", in.String())
 	return b.String()
 }
 
-// checked is a model whose report is checked while it streams, and ended with what was found and the list of references.
+// chart is a picture that a step made.
+type chart struct{ step, file string }
+
+// charts are the pictures of all steps.
+func charts(res map[string]Result) []chart {
+	var out []chart
+	for _, id := range sortedKeys(res) {
+		for _, f := range res[id].Files {
+			switch strings.ToLower(path.Ext(f)) {
+			case ".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp":
+				out = append(out, chart{id, f})
+			}
+		}
+	}
+	return out
+}
+
+// checked is a model whose report is checked while it streams, and ended with the pictures that it does not show, with what
+// the check found, and with the list of references. It grows in a file meanwhile.
 type checked struct {
 	model.Model
 	look     func(int) (Source, bool)
 	question string
 	locale   string
+	charts   []chart
+	file     *draft
 }
 
 var (
@@ -116,6 +147,7 @@ func (c *checked) Cost(u item.Usage) int64 {
 
 func (c *checked) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {
+		c.file.again()
 		reader := newReader(c.question, c.look)
 		last := 0
 		var body strings.Builder
@@ -126,14 +158,19 @@ func (c *checked) Stream(ctx context.Context, req model.Request) iter.Seq2[model
 				if body.WriteString(p.Text); p.Text == "" {
 					continue
 				}
+				c.file.add(p.Text)
 				part = p
 			case model.Finish:
 				rest := reader.end()
 				body.WriteString(rest)
 				if strings.TrimSpace(body.String()) != "" {
-					rest += appendix(body.String(), reader.doubts, c.look, c.locale)
+					pictures := unshown(body.String(), c.charts)
+					rest += pictures + appendix(body.String()+pictures, reader.doubts, c.look, c.locale)
 				}
-				if rest != "" && !yield(model.Text{Block: last, Text: rest}, nil) {
+				if rest == "" {
+					break
+				}
+				if c.file.add(rest); !yield(model.Text{Block: last, Text: rest}, nil) {
 					return
 				}
 			}
@@ -149,6 +186,21 @@ var (
 	checkHeading      = map[bool]string{false: "## Citations that were not confirmed", true: "## 未能核实的引用"}
 	referencesHeading = map[bool]string{false: "## References", true: "## 参考资料"}
 )
+
+// unshown are the pictures that a report does not show, as it would.
+func unshown(body string, all []chart) string {
+	var b strings.Builder
+	for _, c := range all {
+		if !strings.Contains(body, "]("+c.file+")") {
+			name := strings.TrimSuffix(path.Base(c.file), path.Ext(c.file))
+			fmt.Fprintf(&b, "\n![%s](%s)\n", plainLine(name), c.file)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return strings.Repeat("\n", max(0, 1-trailing(body))) + b.String()
+}
 
 // bodyOf is a report without what a program added.
 func bodyOf(text, locale string) string {

@@ -35,6 +35,10 @@ type Options struct {
 	// StepLimit is how often a step may call its model; zero means 12.
 	StepLimit int
 
+	// Middleware is what more the agent of a role has, such as tools that are not known before a run; nil: nothing. The roles
+	// are [Roles].
+	Middleware func(role string) []agent.Middleware
+
 	// Warnings are told when a run begins.
 	Warnings []event.Warned
 	Log      *slog.Logger
@@ -53,6 +57,9 @@ const (
 	NodeCoder       = "coder"
 	NodeReporter    = "reporter"
 )
+
+// Roles are those who do the steps of a plan.
+var Roles = []string{NodeResearcher, NodeAnalyst, NodeCoder}
 
 // mostVisits is more than the largest settings can lead to. A run may go on with the settings of an earlier one, so
 // those that the graph was made with do not bound it.

@@ -34,6 +34,10 @@ type Settings struct {
 	DeepThinking bool `json:"enable_deep_thinking,omitempty"`
 	// Parallel is how many steps that do not wait for each other are worked on at once: 1.
 	Parallel int `json:"parallel_steps,omitempty"`
+	// MaxTokens is how many tokens all steps may take together, and MaxSeconds how long they may be worked on; 0: no such
+	// limit. What is used up ends the search: the report is written with what was found.
+	MaxTokens  int `json:"max_research_tokens,omitempty"`
+	MaxSeconds int `json:"max_research_seconds,omitempty"`
 }
 
 // Styles are the ways in which a report can be written.
@@ -71,6 +75,7 @@ func (s *Settings) read(name string, value json.RawMessage) error {
 		"max_search_results": &s.MaxSearchResults, "auto_accepted_plan": &s.AutoAccept, "enable_background_investigation": &s.Background,
 		"enable_web_search": &s.WebSearch, "enable_clarification": &s.Clarify, "max_clarification_rounds": &s.MaxClarifications,
 		"enable_deep_thinking": &s.DeepThinking, "parallel_steps": &s.Parallel,
+		"max_research_tokens": &s.MaxTokens, "max_research_seconds": &s.MaxSeconds,
 	}
 	target, known := targets[name]
 	if !known || string(value) == "null" {
@@ -94,6 +99,8 @@ func (s *Settings) validate() error {
 		{"max_search_results", &s.MaxSearchResults, 6, 1, 50},
 		{"max_clarification_rounds", &s.MaxClarifications, 3, 1, 10},
 		{"parallel_steps", &s.Parallel, 1, 1, 16},
+		{"max_research_tokens", &s.MaxTokens, 0, 0, 1_000_000_000},
+		{"max_research_seconds", &s.MaxSeconds, 0, 0, 7 * 24 * 3600},
 	} {
 		if *f.value = cmp.Or(*f.value, f.usual); *f.value < f.low || *f.value > f.high {
 			return &SettingError{f.name, fmt.Sprintf("must be between %d and %d, not %d", f.low, f.high, *f.value)}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/tool/files"
 )
 
 // The state of the graph. Clients find the values under these names.
@@ -33,11 +34,14 @@ var (
 	report     = graph.LastValue[string]("final_report")
 	citations  = graph.LastValue[[]Reference]("citations")
 	doubts     = graph.LastValue[[]Doubt]("doubts")
+	artifacts  = graph.Union[string](files.Artifacts)    // files of the thread that people are to see: charts, and the report
+	reportFile = graph.LastValue[string]("report_file")  // the one of them that the report is written into
+	clock      = graph.LastValue[Clock]("research_time") // how long there has been work on the plan
 )
 
 var fields = []graph.AnyField{
 	messages, settings, topic, locale, rounds, history, planID, plan, iterations, feedback, background, results, sources, known,
-	report, citations, doubts,
+	report, citations, doubts, artifacts, reportFile, clock,
 }
 
 // Result is what came of a step.
@@ -46,6 +50,10 @@ type Result struct {
 	// Error says why there is nothing, or less than there should be.
 	Error   string `json:"error,omitempty"`
 	Sources []int  `json:"sources,omitempty"` // what it cites
+	// Files are those that it left in the outputs of the thread, under the names that models know.
+	Files []string `json:"files,omitempty"`
+	// Tokens is what its models took, as far as they said.
+	Tokens int `json:"tokens,omitempty"`
 }
 
 // Source is a passage that was read, under the number by which it is cited.

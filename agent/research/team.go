@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/tool/files"
 )
 
 // order is what a step's node is sent.
@@ -23,8 +24,11 @@ type order struct {
 }
 
 // assign hands out the steps whose turn it is.
-func (w *work) assign(_ context.Context, s *graph.Scope) (graph.Command, error) {
+func (w *work) assign(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 	res := results.Get(s)
+	if why := w.spent(s); why != "" {
+		return w.leaveOut(ctx, s, why)
+	}
 	var cmd graph.Command
 	for _, step := range plan.Get(s).Steps {
 		if _, over := res[step.ID]; over || len(cmd.Goto) == w.settings(s).Parallel {
@@ -64,7 +68,9 @@ func (w *work) step(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 		return graph.Command{}, err
 	}
 	task := "step-" + step.ID
-	msgs, err := w.run(ctx, s, child, graph.Child{
+	limited, cancel := w.limited(ctx, base)
+	defer cancel()
+	done, err := w.run(ctx, limited, s, child, graph.Child{
 		Task: task, Agent: s.Node(), Title: step.Title, Uncalled: true,
 		Input: map[string]any{"messages": []item.Message{item.UserText("in_"+task, w.task(base, p, step))}},
 	})
@@ -77,20 +83,24 @@ func (w *work) step(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 	case err != nil:
 		return graph.Command{}, err
 	default:
-		res, found = resultOf(msgs, step.ID)
+		res, found = resultOf(done.messages, step.ID)
+		res.Files = done.files
 	}
 	if err := board.end(ctx, s, base, p, step.ID, res); err != nil {
 		return graph.Command{}, err
 	}
 	writes := []graph.Write{results.Set(map[string]Result{step.ID: res})}
-	if fresh := w.unknown(base, found); len(fresh) > 0 { // an empty map would clear the field
+	if len(res.Files) > 0 {
+		writes = append(writes, artifacts.Add(res.Files...))
+	}
+	if fresh := w.fresh(base, found); len(fresh) > 0 { // an empty map would clear the field
 		writes = append(writes, sources.Set(fresh))
 	}
 	return graph.Update(writes...), nil
 }
 
-// unknown are the sources that the state does not have yet: what was read first keeps when it was read.
-func (w *work) unknown(base *graph.Scope, found map[int]Source) map[string]Source {
+// fresh are the sources that the state does not have yet: what was read first keeps when it was read.
+func (w *work) fresh(base *graph.Scope, found map[int]Source) map[string]Source {
 	fresh := keyed(found)
 	for n := range sources.Get(base) {
 		delete(fresh, n)
@@ -105,11 +115,11 @@ const mostUncited = 12
 // would say nothing again.
 func resultOf(msgs []item.Message, step string) (Result, map[int]Source) {
 	if len(msgs) == 0 || msgs[len(msgs)-1].Role != item.Assistant || strings.TrimSpace(msgs[len(msgs)-1].Text()) == "" {
-		return Result{Error: "the step ended without a result"}, nil
+		return Result{Error: "the step ended without a result", Tokens: tokensOf(msgs)}, nil
 	}
 	answer := msgs[len(msgs)-1]
 	read := sourcesOf(msgs, step, time.Now())
-	res := Result{Text: strings.TrimSpace(answer.Text())}
+	res := Result{Text: strings.TrimSpace(answer.Text()), Tokens: tokensOf(msgs)}
 	for _, b := range answer.Content {
 		for _, note := range b.Annotations {
 			if note.Type == item.ReferenceToBlock && !slices.Contains(res.Sources, note.Ref) {
@@ -138,10 +148,17 @@ func (w *work) role(s *graph.Scope, name string) (*graph.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
+	middleware := []agent.Middleware{{Name: files.Group, Fields: []graph.AnyField{artifacts}}, searchLimit(c.MaxSearchResults)}
+	has := tools.Len() > 0
+	if w.Middleware != nil {
+		more := w.Middleware(name)
+		has = has || slices.ContainsFunc(more, func(m agent.Middleware) bool { return m.Tools != nil })
+		middleware = append(middleware, more...)
+	}
 	return agent.New(agent.Options{
 		Name: name, Model: w.Model, Fallbacks: w.Fallbacks, Policy: w.Policy, Breakers: w.Breakers, Thinking: w.Thinking, Extra: w.Extra, Log: w.Log,
-		Tools: tools, System: prompt(name, lang, promptData{Locale: lang, Tools: tools.Len() > 0}), MaxSteps: w.StepLimit,
-		Middleware: []agent.Middleware{searchLimit(c.MaxSearchResults)},
+		Tools: tools, System: prompt(name, lang, promptData{Locale: lang, Tools: has}), MaxSteps: w.StepLimit,
+		Middleware: middleware,
 	})
 }
 
@@ -199,26 +216,36 @@ type stepError struct{ reason string }
 
 func (e *stepError) Error() string { return e.reason }
 
-// run runs a child task and returns its conversation. One that had failed before a crash does not begin once more: its
+// outcome is what a child task leaves.
+type outcome struct {
+	messages []item.Message
+	files    []string
+}
+
+// run runs a child task, within limited, which ends with ctx. One that had failed before a crash does not begin once more: its
 // readers were told of its end.
-func (w *work) run(ctx context.Context, s *graph.Scope, g *graph.Graph, c graph.Child) ([]item.Message, error) {
+func (w *work) run(ctx, limited context.Context, s *graph.Scope, g *graph.Graph, c graph.Child) (outcome, error) {
 	if end, ok := s.Recall().EndedTask(c.Task); ok && end.Status != event.Success && end.Status != event.Interrupted {
 		if end.Error == nil {
-			return nil, &stepError{"it was stopped"}
+			return outcome{}, &stepError{"it was stopped"}
 		}
-		return nil, &stepError{end.Error.Message}
+		return outcome{}, &stepError{end.Error.Message}
 	}
-	res, err := s.Run(ctx, g, c)
+	res, err := s.Run(limited, g, c)
 	asks := (*graph.Interruption)(nil)
 	switch {
 	case err == nil:
-		return graph.Decode(res, messages.Field)
+		var done outcome
+		if done.messages, err = graph.Decode(res, messages.Field); err == nil {
+			done.files, err = graph.Decode(res, artifacts.Field)
+		}
+		return done, err
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return outcome{}, context.Cause(ctx)
 	case errors.As(err, &asks):
-		return nil, err
+		return outcome{}, err
 	}
-	return nil, &stepError{graph.ErrorOf(err).Message}
+	return outcome{}, &stepError{graph.ErrorOf(err).Message}
 }
 
 // boards know which steps are worked on, for those who watch the plan. After a crash they are made anew from the state.

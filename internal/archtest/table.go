@@ -60,6 +60,8 @@ var Rules = []Rule{
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
 	{"agent/middleware", join(nouns, []string{"agent", "graph", "model", "tool", "tool/files"}), nil,
 		"it stands around agents; what it keeps in a thread's folder has the names that the tools for files give"},
+	{"agent/research", join(nouns, []string{"agent", "graph", "internal/cite", "internal/piece", "internal/prose", "internal/transcript", "model", "tool", "tool/files", "turn"}), nil,
+		"an agent like others; what it leaves in a thread's folder has the names that the tools for files give"},
 	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/prose", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 
@@ -115,7 +117,8 @@ var Rules = []Rule{
 	{"examples/...", join(public, []string{"httpapi"}), nil, "what they do, everybody outside of this module can do"},
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
-	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/custom", "internal/document", "internal/export", "internal/skill", "ui"}), nil, "the command wires everything together"},
+	{"internal/eval", []string{".", "agent/research", "event", "item"}, []string{"net/http"}, "it asks as any program can, and judges what comes back"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/custom", "internal/document", "internal/eval", "internal/export", "internal/skill", "ui"}), nil, "the command wires everything together"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/custom", "internal/faults/..."}), nil, "it breaks any part on purpose"},

@@ -1,0 +1,69 @@
+package research
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tributary-ai/tributary/internal/prose"
+)
+
+var notFound = regexp.MustCompile(`(?i)\b(?:(?:was|were|is|are|could|has|have) (?:not|nowhere)(?: be| been)? (?:found|mentioned|stated)|not found in the sources|found nothing|no (?:source|passage|document)s? (?:says?|mentions?|states?|gives?))|未找到|没有找到|没有提到|未提及`)
+
+const mostUnknown = 12
+
+// unknown writes what a program can tell of what is still not known: what the steps say they did not find, and the words of
+// the question that nothing has that was read. It compares words, so it speaks of what is missing and never of what is there.
+func unknown(b *strings.Builder, question string, res map[string]Result, all map[string]Source) {
+	var lines []string
+	add := func(line string) {
+		if line = firstWords(marker.ReplaceAllString(line, ""), 200); !slices.Contains(lines, line) && len(lines) < mostUnknown {
+			lines = append(lines, line)
+		}
+	}
+	for _, id := range sortedKeys(res) {
+		for _, s := range prose.Sentences(res[id].Text) {
+			if notFound.MatchString(s) && !strings.ContainsAny(s, "“”") { // a quotation is somebody else's
+				add(s)
+			}
+		}
+	}
+	if words := unread(question, all); len(words) > 0 {
+		add("No passage that was read mentions: " + strings.Join(words, ", "))
+	}
+	if len(lines) > 0 {
+		tag(b, "unknown", "", strings.Join(lines, "\n"))
+	}
+}
+
+// unread are the words of a question that no passage has. Of passages in another language nothing can be told.
+func unread(question string, all map[string]Source) []string {
+	have, sameScript := map[string]bool{}, false
+	for _, src := range all {
+		text := src.Title + "\n" + src.Passage()
+		sameScript = sameScript || prose.Chinese(text) == prose.Chinese(question)
+		for k := range prose.Keys(text) {
+			have[k] = true
+		}
+	}
+	if len(all) > 0 && !sameScript {
+		return nil
+	}
+	return slices.DeleteFunc(prose.Content(question), func(word string) bool {
+		for k := range prose.Keys(word) {
+			if !have[k] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func sortedKeys(res map[string]Result) []string {
+	var ids []string
+	for id := range res {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
