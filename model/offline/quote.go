@@ -229,7 +229,7 @@ func quotable(s string) bool {
 	if prose.Chinese(s) {
 		n *= 2 // a Han character says as much as several letters
 	}
-	return n >= shortestQuote && n <= longestQuote && !strings.ContainsAny(s, "“”") && !strings.Contains(s, "[^") && proseOnly(s)
+	return n >= shortestQuote && n <= longestQuote && !strings.ContainsAny(s, "“”") && !strings.Contains(s, "[^") && !strings.Contains(s, ":=") && proseOnly(s)
 }
 
 // proseOnly tells language from code, diagrams and rows of tables, which have lost their frame when a long block was

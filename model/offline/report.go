@@ -16,6 +16,7 @@ const (
 	inSection = 4 // quotations in each section
 
 	mostSections = 8
+	enough       = 6   // quotations, from which on those that hardly fit are left out
 	sameSaying   = 0.7 // of its words in another sentence, from which on a sentence repeats it
 )
 
@@ -32,7 +33,8 @@ func writeReport(task string) string {
 	for _, p := range found {
 		byNumber[p.ref] = p
 	}
-	r := &extract{zh: zh, question: question}
+	about := prose.Content(question)
+	r := &extract{zh: zh, question: question, least: 1, scale: newScale(found, about)}
 	title := question
 	if t, ok := onePart(task, "title"); ok && t != "" {
 		title = t
@@ -42,7 +44,6 @@ func writeReport(task string) string {
 		"> 本报告没有使用语言模型：程序按词语检索文档，并逐字摘录。引号内的每句话都出自其后编号所指的段落。\n",
 		"> No language model was used for this report. A program searched the documents by words and copied sentences out of them: each one between quotation marks stands word for word in the passage whose number follows it.\n"))
 
-	about := prose.Content(question)
 	if best := r.quotes(found, about, inShort); len(best) > 0 {
 		r.section(pick(zh, "要点", "In short"), best, found)
 	}
@@ -60,9 +61,17 @@ func writeReport(task string) string {
 			empty = append(empty, f.title)
 		}
 	}
-	for _, d := range documents {
-		if list := r.quotes(d.passages, about, inSection); len(list) > 0 && len(r.headings) <= mostSections {
-			r.section(d.heading(list), list, d.passages)
+	// What has one word in common with the question is mostly about something else. It is better than nothing, and no more.
+	done := map[string]bool{}
+	for _, r.least = range []int{min(2, (len(r.scale.wanted)+1)/2), 1} {
+		for _, d := range documents {
+			if r.scale.vague() || len(r.headings) > mostSections || done[d.place] || r.least == 1 && len(r.used) >= enough {
+				continue
+			}
+			if list := r.quotes(d.passages, about, inSection); len(list) > 0 {
+				done[d.place] = true
+				r.section(d.heading(list), list, d.passages)
+			}
 		}
 	}
 	r.conflicts(parts(task, "conflict"))
@@ -76,6 +85,8 @@ type extract struct {
 	zh       bool
 	question string
 	used     []map[string]bool // the words of what was quoted
+	least    int               // words of the question that a quotation must have
+	scale    scale
 	headings []string
 }
 
@@ -126,6 +137,9 @@ func (r *extract) quotes(from []passage, about []string, most int) []quote {
 		if strings.Contains(q.text, " | ") || strings.Contains(q.text, r.question) {
 			continue // a row says little without its table, and who asks the question does not answer it
 		}
+		if shared, worth := r.scale.weigh(q.keys); shared < r.least || worth < nearBest*r.scale.best {
+			continue // it is about something else
+		}
 		ks := prose.Keys(strings.Join(prose.Content(q.text), " "))
 		if len(out) == most || slices.ContainsFunc(r.used, func(u map[string]bool) bool { return overlap(ks, u) > sameSaying }) {
 			continue
@@ -166,7 +180,7 @@ func (r *extract) conflicts(list []part) {
 
 // missing says what was looked for in vain.
 func (r *extract) missing(empty []string, failures []part, found []passage) {
-	lines := slices.Clone(empty)
+	var lines []string
 	for _, f := range failures {
 		lines = append(lines, fmt.Sprintf("%s (%s)", f.title, f.text))
 	}
@@ -186,7 +200,14 @@ func (r *extract) missing(empty []string, failures []part, found []passage) {
 			words = append(words, w)
 		}
 	}
-	if len(lines) == 0 && len(words) == 0 && len(r.headings) > 0 {
+	gone := prose.Keys(strings.Join(words, " "))
+	for _, e := range empty { // one that looked for these words is told of with them
+		if len(words) == 0 || overlap(prose.Keys(strings.Join(prose.Content(e), " ")), gone) < 1 {
+			lines = append(lines, e)
+		}
+	}
+	vague := len(r.headings) > 0 && r.scale.vague()
+	if len(lines) == 0 && len(words) == 0 && len(r.headings) > 0 && !vague {
 		return
 	}
 	fmt.Fprintf(&r.b, "\n## %s\n\n", pick(r.zh, "资料中未找到", "Not found in the sources"))
@@ -195,6 +216,10 @@ func (r *extract) missing(empty []string, failures []part, found []passage) {
 	}
 	if len(words) > 0 {
 		fmt.Fprintf(&r.b, "- %s\n", pick(r.zh, "没有段落提到"+hanList(words)+"。", "No passage that was read mentions "+list(words)+"."))
+	}
+	if vague {
+		fmt.Fprintf(&r.b, "- %s\n", pick(r.zh, "没有一句话包含问题中一半以上的词语：上面的引文也许并不回答这个问题。",
+			"No sentence has half of the words of the question: what is quoted above may not answer it."))
 	}
 	for _, l := range lines {
 		fmt.Fprintf(&r.b, "- %s\n", strings.Join(strings.Fields(l), " "))
