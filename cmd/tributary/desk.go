@@ -25,6 +25,8 @@ type desk interface {
 	answer(ctx context.Context, run, interrupt string, value any) (next string, err error)
 	follow(ctx context.Context, run string) iter.Seq2[event.Envelope, error]
 	cancel(ctx context.Context, run string) error
+	// file reads a file of a run's thread, by the name that models know.
+	file(ctx context.Context, run, name string) ([]byte, error)
 	// goesOn reports that runs are worked on when this process has ended.
 	goesOn() bool
 	// close hands over what still runs.

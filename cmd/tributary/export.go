@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,9 @@ func picture(folder, address string) ([]byte, bool) {
 		return nil, false
 	}
 	defer root.Close()
+	if plain, err := url.PathUnescape(address); err == nil { // as in a link
+		address = plain
+	}
 	f, err := root.Open(filepath.FromSlash(address))
 	if err != nil {
 		return nil, false

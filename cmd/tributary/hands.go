@@ -25,6 +25,8 @@ type kit struct {
 	off string
 	// middleware offers tools that are not known before a run; nil for none.
 	middleware func(context.Context, tributary.Config) ([]agent.Middleware, error)
+	// role offers such tools to a role of the research; nil for none.
+	role func(ctx context.Context, c tributary.Config, role string) ([]agent.Middleware, error)
 	// close ends what the kit started; nil: nothing.
 	close func() error
 }
@@ -64,6 +66,16 @@ func (h hands) tools() []tool.Tool {
 	return all
 }
 
+// files are the tools that the runtime brings for its own agent, for graphs that it does not know.
+func (h hands) files() []tool.Tool {
+	for _, k := range h {
+		if k.group == files.Group {
+			return k.tools
+		}
+	}
+	return nil
+}
+
 // off says of each group that is off, or not whole, why.
 func (h hands) off() map[string]string {
 	why := map[string]string{}
@@ -83,6 +95,22 @@ func (h hands) middleware(ctx context.Context, c tributary.Config) ([]agent.Midd
 			continue
 		}
 		more, err := k.middleware(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
+}
+
+// role is what all kits offer to a role of the research.
+func (h hands) role(ctx context.Context, c tributary.Config, role string) ([]agent.Middleware, error) {
+	var all []agent.Middleware
+	for _, k := range h {
+		if k.role == nil {
+			continue
+		}
+		more, err := k.role(ctx, c, role)
 		if err != nil {
 			return nil, err
 		}

@@ -50,6 +50,7 @@ type cli struct {
 
 	Research researchCmd `cmd:"" help:"Research a question and write a report that cites its sources."`
 	Attach   attachCmd   `cmd:"" help:"Come back to a research that was left."`
+	Eval     evalCmd     `cmd:"" help:"Measure how good answers are."`
 }
 
 // env is what commands see of the process; tests give them another.

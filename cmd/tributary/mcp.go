@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/agent/toolsearch"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
@@ -153,6 +154,10 @@ func mcpKit(_ *env, config Config, log *slog.Logger) (kit, error) {
 			_, err := guests(hub, config.MCP, c)
 			return nil, err
 		}
+		k.role = func(_ context.Context, c tributary.Config, _ string) ([]agent.Middleware, error) {
+			_, err := guests(hub, config.MCP, c)
+			return nil, err
+		}
 		return k, nil
 	}
 	k.middleware = func(_ context.Context, c tributary.Config) ([]agent.Middleware, error) {
@@ -160,37 +165,43 @@ func mcpKit(_ *env, config Config, log *slog.Logger) (kit, error) {
 		if err != nil {
 			return nil, err
 		}
-		who := mcp.Who{Agent: tributary.DefaultGraph, Owner: c.Owner, Thread: c.Thread}
-		return []agent.Middleware{toolsearch.Middleware(mcp.Group, config.MCP.Shown, func(ctx context.Context, s *graph.Scope) ([]tool.Tool, error) {
-			tools, problems := hub.Tools(ctx, who, brought...)
-			for _, p := range problems {
-				if err := s.Emit(ctx, event.Warned{Code: "mcp_server", Message: p.Err.Error()}); err != nil {
-					return nil, err
-				}
+		return offered(hub, config.MCP, mcp.Who{Agent: tributary.DefaultGraph, Owner: c.Owner, Thread: c.Thread}, brought), nil
+	}
+	k.role = func(_ context.Context, c tributary.Config, role string) ([]agent.Middleware, error) {
+		brought, err := guests(hub, config.MCP, c)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range brought {
+			if !slices.ContainsFunc(s.Agents, func(a string) bool { return slices.Contains(research.Roles, a) }) {
+				return nil, &tributary.InvalidError{Field: "config.configurable." + settingsField,
+					Reason: fmt.Sprintf("server %q: add_to_agents must name who has its tools: %s", s.Name, strings.Join(research.Roles, ", "))}
 			}
-			return tools, nil
-		})}, nil
+		}
+		who := mcp.Who{Agent: role, Owner: c.Owner, Thread: c.Thread, Named: true}
+		if !hub.Offers(who, brought...) {
+			return nil, nil
+		}
+		return offered(hub, config.MCP, who, brought), nil
 	}
 	return k, nil
 }
 
+// offered are the tools that servers have for somebody, who is asked for when a run needs them.
+func offered(hub *mcp.Hub, config MCPConfig, who mcp.Who, brought []mcp.Server) []agent.Middleware {
+	return []agent.Middleware{toolsearch.Middleware(mcp.Group, config.Shown, func(ctx context.Context, s *graph.Scope) ([]tool.Tool, error) {
+		tools, problems := hub.Tools(ctx, who, brought...)
+		for _, p := range problems {
+			if err := s.Emit(ctx, event.Warned{Code: "mcp_server", Message: p.Err.Error()}); err != nil {
+				return nil, err
+			}
+		}
+		return tools, nil
+	})}
+}
+
 // settingsField is where a request names servers, in its configurable values or its context.
 const settingsField = "mcp_settings"
-
-// bringsServers reports that a request names servers.
-func bringsServers(c tributary.Config) bool {
-	for _, raw := range []json.RawMessage{c.Context, c.Configurable} {
-		var said struct {
-			Settings struct {
-				Servers map[string]json.RawMessage `json:"servers"`
-			} `json:"mcp_settings"`
-		}
-		if json.Unmarshal(raw, &said) == nil && len(said.Settings.Servers) > 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // guests are the servers that a request brings.
 func guests(hub *mcp.Hub, config MCPConfig, c tributary.Config) ([]mcp.Server, error) {

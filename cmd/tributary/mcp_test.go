@@ -204,7 +204,7 @@ func TestARequestThatDefinesACommandIsRefused(t *testing.T) {
 				res.Body.Close()
 				want := want
 				if path == "/api/chat/stream" && want == 200 {
-					want = 422 // a research has the tools of the configuration
+					want = 422 // a research must be told who has the tools
 				}
 				if res.StatusCode != want {
 					t.Errorf("requests %v, %s of %s: %d, want %d", allowed, path, settings, res.StatusCode, want)

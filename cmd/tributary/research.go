@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,24 +20,15 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/tool"
 )
 
 // researchGraphs are the graphs of deep research, for the commands' runtime.
 func researchGraphs(config Config, models model.Models, hands hands, tools []tool.Tool, log *slog.Logger) (map[string]tributary.Builder, error) {
-	build, err := tributary.Research(tributary.ResearchOptions{Models: models, Tools: tools, Retry: config.Retry, Answers: config.Answers, Log: log})
-	b := func(ctx context.Context, c tributary.Config) (*graph.Graph, error) {
-		// What a request may not bring to the agent, such as a command of an MCP server, it may not bring here either.
-		if _, err := hands.middleware(ctx, c); err != nil {
-			return nil, err
-		}
-		if bringsServers(c) {
-			return nil, &tributary.InvalidError{Field: "config.configurable." + settingsField, Reason: "a research has the tools of the configuration only; leave it out"}
-		}
-		return build(ctx, c)
-	}
+	b, err := tributary.Research(tributary.ResearchOptions{
+		Models: models, Tools: append(slices.Clip(tools), hands.files()...), Retry: config.Retry, Answers: config.Answers, Middleware: hands.role, Log: log,
+	})
 	return map[string]tributary.Builder{tributary.ResearchGraph: b, tributary.ResearchAlias: b}, err
 }
 
@@ -51,6 +44,9 @@ type researchCmd struct {
 	MaxSteps   int  `help:"How many steps a round of research may have." placeholder:"N"`
 	MaxRounds  int  `help:"How many rounds there may be." placeholder:"N"`
 	Parallel   int  `help:"How many steps are worked on at once." placeholder:"N"`
+
+	MaxTokens int           `help:"How many tokens the steps may take together." placeholder:"N"`
+	MaxTime   time.Duration `help:"How long the steps may be worked on, as in 5m." placeholder:"TIME"`
 
 	reportFlags
 }
@@ -77,7 +73,7 @@ func (c researchCmd) settings() map[string]any {
 	all := map[string]any{}
 	for name, value := range map[string]any{
 		"report_style": c.Style, "locale": c.Locale, "max_step_num": c.MaxSteps, "max_plan_iterations": c.MaxRounds, "parallel_steps": c.Parallel,
-		"auto_accepted_plan": c.AutoAccept, "enable_clarification": c.Clarify, "model_name": c.Model,
+		"max_research_tokens": c.MaxTokens, "max_research_seconds": int(math.Ceil(c.MaxTime.Seconds())), "auto_accepted_plan": c.AutoAccept, "enable_clarification": c.Clarify, "model_name": c.Model,
 	} {
 		if value != "" && value != 0 && value != false {
 			all[name] = value
@@ -405,6 +401,7 @@ func (s *sitting) finish(run string) error {
 		s.view.print(text)
 		return nil
 	}
+	text = s.pictures(run, text, s.flags.Output)
 	data, err := render(s.flags.Output, text, s.view.locale, s.flags.Font)
 	if err != nil {
 		return err

@@ -182,7 +182,7 @@ func TestResearchForPrograms(t *testing.T) {
 
 func TestPromptsAreShown(t *testing.T) {
 	code, out, notes := invoke(t, "--data", t.TempDir(), "agents", "show", "research", "--language", "zh")
-	if code != 0 || !strings.Contains(out, "# planner (zh, version 1)\n\n你负责制定研究计划") || strings.Contains(out, "(en,") {
+	if code != 0 || !strings.Contains(out, "# planner (zh, version 2)\n\n你负责制定研究计划") || strings.Contains(out, "(en,") {
 		t.Errorf("exit %d, %s%s", code, out, notes)
 	}
 }
@@ -195,6 +195,7 @@ func TestResearchRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"research", "x", "-o", "report.xyz"}, "written as .md or .html"},
 		{[]string{"research", "x", "--style", "poem"}, "--style must be one of"},
 		{[]string{"research", "x", "--max-steps", "99"}, "max_step_num: must be between"},
+		{[]string{"research", "x", "--max-time", "999h"}, "max_research_seconds: must be between"},
 		{[]string{"attach"}, "no runs yet"},
 	} {
 		code, _, notes := invoke(t, append([]string{"--data", filepath.Join(t.TempDir(), "new")}, c.args...)...)
