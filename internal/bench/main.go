@@ -96,6 +96,7 @@ var sections = []section{
 	{"documents: indexing and searching", documents, "", ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},
 	{"agents: middleware", middlewares, "", ""},
+	{"research: what the workflow costs, without models and tools", researching, "", ""},
 	{"sandbox: one command, from the call to its result", sandboxed, "", "the bare interpreter, same run"},
 }
 
@@ -111,6 +112,8 @@ func main() {
 	err := errors.New("arguments are not understood; see -help")
 	switch {
 	case flag.NArg() > 0:
+	case *kind == researchKind:
+		err = researchProcess(*data)
 	case *kind != "":
 		err = serve(*kind, *data)
 	default:

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/agent/research"
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/scripted"
+	"github.com/tributary-ai/tributary/tool"
+)
+
+// researchKind is the other process that does a research and tells what it took; see serve.
+const researchKind = "research"
+
+// researchSteps are those of the plan. Each asks its model twice and searches once.
+const researchSteps = 40
+
+// researched is what the other process tells.
+type researched struct {
+	One, Five time.Duration // for all steps: one after the other, and five at once
+	Peak      int64         // of the memory, with five at once, before anything else is measured
+}
+
+// researching measures what the workflow of a research costs, with a model and a search that take no time.
+func researching(_ context.Context, b *bench) ([]row, error) {
+	var one, five samples
+	var peak int64
+	for range b.count(10) {
+		p, err := b.start(researchKind)
+		if err != nil {
+			return nil, err
+		}
+		var r researched
+		if err := errors.Join(json.Unmarshal([]byte(p.addr), &r), p.stop()); err != nil {
+			return nil, err
+		}
+		one, five, peak = append(one, r.One/researchSteps), append(five, r.Five/researchSteps), max(peak, r.Peak)
+	}
+	each := fmt.Sprintf("a research of %d steps, divided by them: ", researchSteps)
+	return []row{
+		{each + "one after the other", one.wide(), "–", atMost(one.at(0.5).Seconds(), 0.005, "5 ms")},
+		{each + "five at once", five.wide(), "–", atMost(five.at(0.5).Seconds(), 0.005, "5 ms")},
+		{fmt.Sprintf("memory of the process at most, %d steps, five at once", researchSteps), mebibytes(peak), "–", atMost(float64(peak), 150e6, "150 MB")},
+	}, nil
+}
+
+// researchProcess is the other process.
+func researchProcess(dir string) error {
+	ctx := context.Background()
+	builder, err := tributary.Research(tributary.ResearchOptions{
+		Models: tributary.OneModel(researchModel()), Tools: []tool.Tool{researchSearch()},
+		Settings: research.Settings{AutoAccept: true, MaxSteps: researchSteps, MaxPlanIterations: 1},
+	})
+	if err != nil {
+		return err
+	}
+	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, Graphs: map[string]tributary.Builder{"research": builder}})
+	if err != nil {
+		return err
+	}
+	once := func(parallel int) (time.Duration, error) {
+		began := time.Now()
+		run, err := rt.Start(ctx, tributary.Request{Assistant: "research", Text: "What is known of rivers?", Configurable: json.RawMessage(`{"parallel_steps":` + strconv.Itoa(parallel) + `}`)})
+		if err == nil {
+			run, err = rt.Wait(ctx, "", run.ID)
+		}
+		if err == nil && run.Status != event.Success {
+			err = fmt.Errorf("the research ended with %s: %v", run.Status, run.Error)
+		}
+		return time.Since(began), err
+	}
+	var r researched
+	if r.Five, err = once(5); err != nil {
+		return errors.Join(err, rt.Close(ctx))
+	}
+	r.Peak = peakOf()
+	if r.One, err = once(1); err != nil {
+		return errors.Join(err, rt.Close(ctx))
+	}
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return errors.Join(err, rt.Close(ctx))
+	}
+	fmt.Println(string(raw))
+	_, _ = io.Copy(io.Discard, os.Stdin) // it ends with who started it
+	return rt.Close(ctx)
+}
+
+// peakOf is the most memory that this process had.
+func peakOf() int64 {
+	raw, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(raw), "VmHWM:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	kb, _ := strconv.ParseInt(fields[0], 10, 64) // what cannot be read is nothing
+	return kb << 10
+}
+
+func researchModel() model.Model {
+	plan := research.Plan{Title: "Rivers"}
+	for i := range researchSteps {
+		plan.Steps = append(plan.Steps, research.Step{Title: fmt.Sprintf("River %d", i+1), Type: research.Research})
+	}
+	raw, err := json.Marshal(plan)
+	if err != nil {
+		panic(err) // a plan always encodes
+	}
+	var finding []string
+	for i := range 60 {
+		finding = append(finding, fmt.Sprintf("The river is %d km long and ends in a sea. ", 1000+i))
+	}
+	return scripted.New(func(req model.Request) scripted.Script {
+		switch {
+		case strings.HasPrefix(req.System, "You are the first"):
+			return scripted.Call("h1", "handoff_to_planner", `{"research_topic":"rivers"}`)
+		case strings.HasPrefix(req.System, "You plan research"):
+			return scripted.Pieces(string(raw))
+		case strings.HasPrefix(req.System, "You write the report"):
+			return scripted.Pieces("# Rivers\n\n").Pieces(finding...)
+		case req.Messages[len(req.Messages)-1].Role == item.Tool:
+			return scripted.Pieces(finding...)
+		}
+		return scripted.Call("c1", "search", `{"query":"rivers"}`)
+	})
+}
+
+// researchSearch finds six passages of two kilobytes, which others do not find.
+func researchSearch() tool.Tool {
+	text := strings.Repeat("The river is long and ends in a sea. ", 55)
+	return tool.FuncOfCall("search", "Searches.", func(_ context.Context, c tool.Call, _ struct {
+		Query string `json:"query"`
+	}) (item.ToolResult, error) {
+		var res item.ToolResult
+		for i := range 6 {
+			b := item.Block{Type: item.TextBlock, Ref: i + 1, Text: text, Name: "River " + c.ID, URL: fmt.Sprintf("%s-%d.md", c.ID, i)}
+			res.Blocks, res.Content = append(res.Blocks, b), append(res.Content, b)
+		}
+		return res, nil
+	})
+}
