@@ -34,11 +34,14 @@ func conflicts(read []Source) []conflict {
 	for _, src := range read {
 		place, _, _ := strings.Cut(src.Address, "#")
 		for _, s := range prose.Sentences(src.Passage()) {
-			words := contentKeys(plain(s))
-			if len(words) < 4 || seen[s] || len(all) == mostSentences || len(s) > 400 {
+			if seen[s] || len(all) == mostSentences || len(s) > 400 {
 				continue
 			}
 			seen[s] = true
+			words := contentKeys(plain(s))
+			if len(words) < 4 {
+				continue
+			}
 			all = append(all, statement{src.Number, place, s, words, numbersIn(plain(s)), denies(s)})
 		}
 	}

@@ -251,6 +251,7 @@ func (p Plan) told(id string, results map[string]Result, working map[string]bool
 
 // firstWords is the beginning of a text, in one line.
 func firstWords(text string, most int) string {
+	text = cut(strings.TrimSpace(text), 4*most) // whatever is there behind it need not be read
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > most {
 		text = strings.TrimRight(string(r[:most-1]), " ,;") + "…"

@@ -192,7 +192,7 @@ func TestResearchRefusesWhatItCannotDo(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"research", "x", "-o", "report.xyz"}, "written as .md or .html"},
+		{[]string{"research", "x", "-o", "report.xyz"}, "reports are written as .md"},
 		{[]string{"research", "x", "--style", "poem"}, "--style must be one of"},
 		{[]string{"research", "x", "--max-steps", "99"}, "max_step_num: must be between"},
 		{[]string{"research", "x", "--max-time", "999h"}, "max_research_seconds: must be between"},

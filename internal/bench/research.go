@@ -121,10 +121,8 @@ func researchModel() model.Model {
 	if err != nil {
 		panic(err) // a plan always encodes
 	}
-	var finding []string
-	for i := range 60 {
-		finding = append(finding, fmt.Sprintf("The river is %d km long and ends in a sea. ", 1000+i))
-	}
+	// A model's time is not measured here, nor what each of its tokens costs, so it says what it says in two pieces.
+	finding := []string{strings.Repeat("The river is long and ends in a sea. ", 30), strings.Repeat("It begins in the mountains. ", 30)}
 	return scripted.New(func(req model.Request) scripted.Script {
 		switch {
 		case strings.HasPrefix(req.System, "You are the first"):
@@ -140,9 +138,9 @@ func researchModel() model.Model {
 	})
 }
 
-// researchSearch finds six passages of two kilobytes, which others do not find.
+// researchSearch finds six passages of a kilobyte, which others do not find.
 func researchSearch() tool.Tool {
-	text := strings.Repeat("The river is long and ends in a sea. ", 55)
+	text := strings.Repeat("The river is long and ends in a sea. ", 27)
 	return tool.FuncOfCall("search", "Searches.", func(_ context.Context, c tool.Call, _ struct {
 		Query string `json:"query"`
 	}) (item.ToolResult, error) {
