@@ -284,7 +284,7 @@ func (p *tab) clean() {
 		p.t.Errorf("in the browser: %s", problem)
 	}
 	for _, url := range p.requests {
-		if !strings.HasPrefix(url, "http://127.0.0.1:") && !strings.HasPrefix(url, "data:image/") {
+		if !strings.HasPrefix(url, "http://127.0.0.1:") && !strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "blob:http://127.0.0.1:") {
 			p.t.Errorf("a request left for %.200s", url)
 		}
 	}

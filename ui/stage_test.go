@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -31,7 +32,11 @@ import (
 // that folder until it dies.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("PAGE_STAGE"); dir != "" {
-		if err := perform(dir, os.Getenv("PAGE_ADDR")); err != nil {
+		serve := perform
+		if os.Getenv("PAGE_CAST") == "offline" {
+			serve = performOffline
+		}
+		if err := serve(dir, os.Getenv("PAGE_ADDR")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -44,6 +49,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// page is the built page: the embedded one, or a folder that somebody who works on it has just built.
+func page() fs.FS {
+	if dir := os.Getenv("PAGE_DIST"); dir != "" {
+		return os.DirFS(dir)
+	}
+	return ui.Files()
+}
+
 // perform serves the page with an agent that plays its parts by heart.
 func perform(dir, addr string) error {
 	ctx := context.Background()
@@ -54,7 +67,7 @@ func perform(dir, addr string) error {
 	if err != nil {
 		return err
 	}
-	srv, err := httpapi.New(rt, httpapi.Options{Page: ui.Files(), Model: "offline", Models: []httpapi.Model{
+	srv, err := httpapi.New(rt, httpapi.Options{Page: page(), Model: "offline", Models: []httpapi.Model{
 		{Name: "offline", Provider: "offline", Default: true, Usable: true}, {Name: "thinker", Provider: "scripted", Thinking: true, Usable: true}, {Name: "keyless", Provider: "scripted"},
 	}})
 	if err != nil {
@@ -147,6 +160,13 @@ func play(req model.Request) scripted.Script {
 			return scripted.Call("bad_1", strings.TrimPrefix(asked, "Call: "), `{"query":"<img src=x onerror=alert(1)>"}`)
 		}
 		return scripted.Say("There is no such tool.")
+	case strings.HasPrefix(asked, "Long "):
+		return long(asked)
+	case strings.HasPrefix(asked, "Twenty"):
+		if results == 0 {
+			return twenty()
+		}
+		return scripted.Say("All twenty are back.")
 	case strings.HasPrefix(asked, "Fail"):
 		return scripted.Say("This is going to ").Fail(&model.Error{Class: model.Quota, Provider: "scripted", Message: "quota used up until 14:00"})
 	case strings.HasPrefix(asked, "Clean up"):
@@ -181,16 +201,22 @@ type stage struct {
 	t    *testing.T
 	dir  string
 	addr string
+	cast string // who plays: actors who know their parts by heart, or "offline", what a fresh installation has
 	cmd  *exec.Cmd
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
+	return newStageWith(t, "")
+}
+
+func newStageWith(t *testing.T, cast string) *stage {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{t: t, dir: filepath.Join(t.TempDir(), "data"), addr: l.Addr().String()}
+	s := &stage{t: t, dir: filepath.Join(t.TempDir(), "data"), addr: l.Addr().String(), cast: cast}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +234,7 @@ func (s *stage) start() {
 		s.t.Fatal(err)
 	}
 	s.cmd = exec.Command(self)
-	s.cmd.Env = append(os.Environ(), "PAGE_STAGE="+s.dir, "PAGE_ADDR="+s.addr)
+	s.cmd.Env = append(os.Environ(), "PAGE_STAGE="+s.dir, "PAGE_ADDR="+s.addr, "PAGE_CAST="+s.cast)
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

@@ -60,7 +60,7 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 	}
 	// Routes that name nothing of anybody's: what they answer must not have anything of Alice's in it.
 	lists := map[string]int{
-		"POST /assistants": 422, "POST /assistants/search": 200, "POST /assistants/count": 200, "POST /threads": 200, "POST /threads/search": 200,
+		"POST /assistants": 422, "POST /assistants/search": 200, "POST /assistants/count": 200, "POST /threads": 200, "POST /threads/search": 200, "GET /threads/search-text": 422,
 		"POST /threads/count": 200, "POST /threads/prune": 200, "POST /runs": 422, "POST /runs/stream": 422, "POST /runs/wait": 422, "POST /runs/batch": 422, "POST /teams": 422,
 		"POST /runs/crons": 422, "POST /runs/crons/search": 200, "POST /runs/crons/count": 200, "PUT /store/items": 204, "GET /store/items": 400,
 		"GET /api/chat/stream": 422, "GET /api/config": 200, "GET /api/rag/config": 200, "GET /api/rag/resources": 200, "POST /api/report/evaluate": 422,

@@ -109,6 +109,7 @@ var badRoutes = map[string]badRoute{
 	"POST /threads/search": {good: `{}`, filters: []string{"metadata", "values"}, fields: with(map[string]kind{
 		"metadata": anObj, "values": anObj, "ids": strs, "status": aWord, "sort_by": aWord, "sort_order": aWord, "select": strs, "extract": anObj,
 	}, paging)},
+	"GET /threads/search-text":                       {query: []string{" q", "?q= q", "?q=%20 q", "?q=%ff q", "?q=a&limit=x limit", "?q=a&limit=0 limit", "?q=a&limit=101 limit"}},
 	"POST /threads/count":                            {good: `{}`, filters: []string{"metadata", "values"}, fields: map[string]kind{"metadata": anObj, "values": anObj, "status": aWord}},
 	"POST /threads/prune":                            {good: `{"thread_ids":["<nobody>"]}`, fields: map[string]kind{"thread_ids": strs, "strategy": aWord}},
 	"GET /threads/{thread_id}":                       {},

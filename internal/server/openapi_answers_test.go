@@ -69,6 +69,7 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	ids = first
 	call("POST /threads/{thread_id}/runs/wait", "", `{"assistant_id":"ask","input":{"messages":"hi"}}`)
 	call("POST /threads/search", "", `{}`)
+	call("GET /threads/search-text", "?q=hi", "")
 	call("POST /threads/count", "", `{"status":"interrupted"}`)
 	call("GET /threads/{thread_id}", "", "")
 	call("PATCH /threads/{thread_id}", "", `{"metadata":{"b":2}}`)

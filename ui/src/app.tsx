@@ -10,10 +10,10 @@ import { openPalette, Palette } from "./parts/palette";
 import { Rail } from "./parts/rail";
 import { openKeys, Settings } from "./parts/settings";
 import { closeSource, opened, SourceDrawer, stepSource } from "./parts/sources";
-import { Components, Inspector } from "./pages/lazy";
+import { Components, Inspector, Report, Shelf } from "./pages/lazy";
 import { First } from "./pages/first";
 import { ThreadPage } from "./pages/thread";
-import { choiceOf, keepChoice } from "./store/choices";
+import { choiceOf, keepChoice, type Choice } from "./store/choices";
 import { Conversation } from "./store/conversation";
 import { closeFile, shown, type Attached } from "./store/files";
 import { FilesDrawer } from "./parts/files";
@@ -52,9 +52,9 @@ effect(() => {
 });
 
 /** Asks in a new thread, whose address is there at once. */
-function askNew(text: string, files: Attached[] = []): void {
+function askNew(text: string, files: Attached[] = [], choice: Partial<Choice> = {}): void {
   const c = new Conversation(newID(), true);
-  keepChoice(c.thread, choiceOf("new"));
+  keepChoice(c.thread, { ...choiceOf("new"), ...choice });
   announceNew(c.thread, text);
   current.value = c;
   go({ name: "thread", id: c.thread });
@@ -68,17 +68,19 @@ export function App(): JSX.Element {
   }, []);
   const r = route.value;
   const c = current.value;
+  const report = r.name === "thread" && r.report !== undefined && c?.thread === r.id ? r.report : null;
   return (
     <>
       <a class="skip" href="#composer" onClick={(e) => { e.preventDefault(); focusComposer(); }}>{t("composer")}</a>
-      <div class={"frame page-" + r.name + (opened.value || shown.value ? " with-drawer" : "")}>
+      <div class={"frame page-" + r.name + (report !== null ? " with-report" : opened.value || shown.value ? " with-drawer" : "")}>
         <Rail />
         {r.name === "new" && <main class="conversation"><Phonebar /><Connection /><First ask={askNew} /></main>}
         {r.name === "threads" && <main class="conversation phone-list"><Connection /></main>}
         {r.name === "thread" && c && <ThreadPage conversation={c} key={c.thread} />}
         {r.name === "run" && <Inspector id={r.id} seq={r.seq} />}
         {r.name === "components" && <Components />}
-        {opened.value ? <SourceDrawer /> : r.name === "thread" && c && <FilesDrawer conversation={c} />}
+        {(r.name === "agents" || r.name === "models" || r.name === "documents" || r.name === "usage") && <Shelf place={r.name} />}
+        {report !== null && c ? <Report conversation={c} task={report} key={report} /> : opened.value ? <SourceDrawer /> : r.name === "thread" && c && <FilesDrawer conversation={c} />}
       </div>
       <Palette />
       <Settings />
@@ -105,6 +107,8 @@ function onKey(e: KeyboardEvent): void {
   if (e.key === "Escape") {
     if (opened.value) { closeSource(); return; }
     if (shown.value) { closeFile(); return; }
+    const r = route.value;
+    if (r.name === "thread" && r.report !== undefined) { go({ name: "thread", id: r.id }); return; }
     const working = current.value?.working.value;
     if (working && Date.now() - escaped < 800) void current.value?.stop(working).catch(() => {});
     escaped = Date.now();

@@ -45,6 +45,14 @@ const paths = {
   download: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
   ring: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16z",
   skip: "M5 12h14",
+  grip: "M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01",
+  comment: "M4 5h16v11H10l-4 4v-4H4z",
+  team: "M12 8a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5zM12 8v5M5.500 21a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5zM18.500 21a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5zM7 16.500l5-3.500 5 3.500",
+  research: "M4 6l1.500 1.500L8 5M4 12l1.500 1.500L8 11M4 18l1.500 1.500L8 17M12 6h8M12 12h8M12 18h8",
+  pin: "M9 4h6l-1 6 4 4H6l4-4zM12 14v7",
+  fork: "M6 4v16M6 14c0-4 12-2 12-8M18 6V4M16 6h4",
+  chart: "M4 20h16M7 17v-5M12 17V6M17 17v-8",
+  memory: "M6 6h12v12H6zM9 2v4M15 2v4M9 18v4M15 18v4M2 9h4M2 15h4M18 9h4M18 15h4",
 } as const;
 
 export type IconName = keyof typeof paths;

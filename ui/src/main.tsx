@@ -5,6 +5,7 @@ import "./styles/turn.css";
 import "./styles/work.css";
 import "./styles/markdown.css";
 import "./styles/pages.css";
+import "./styles/report.css";
 import { render } from "preact";
 import { App } from "./app";
 import { learnChoices } from "./store/choices";

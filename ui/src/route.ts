@@ -4,10 +4,13 @@ import { computed, signal } from "@preact/signals";
 
 export type Route =
   | { name: "new" }
-  | { name: "thread"; id: string }
+  | { name: "thread"; id: string; report?: string }
   | { name: "run"; id: string; seq: number | null }
-  | { name: "threads" }
-  | { name: "components" };
+  | { name: Place };
+
+/** Pages that need nothing but their name. */
+const places = ["threads", "components", "agents", "models", "documents", "usage"] as const;
+export type Place = (typeof places)[number];
 
 const hash = signal(location.hash);
 addEventListener("hashchange", () => { hash.value = location.hash; });
@@ -16,20 +19,19 @@ export const route = computed<Route>(() => parse(hash.value));
 
 export function parse(text: string): Route {
   const [path = "", query = ""] = text.replace(/^#\/?/, "").split("?");
-  const [head, id = ""] = path.split("/");
-  if (head === "t" && /^[0-9a-f-]{36}$/i.test(id)) return { name: "thread", id };
+  const [head, id = "", pane = "", which = ""] = path.split("/");
+  if (head === "t" && /^[0-9a-f-]{36}$/i.test(id)) return { name: "thread", id, ...(pane === "report" && /^[\w-]+$/.test(which) ? { report: which } : {}) };
   if (head === "run" && /^[\w-]+$/.test(id)) {
     const seq = new URLSearchParams(query).get("seq");
     return { name: "run", id, seq: seq !== null && /^\d+$/.test(seq) ? Number(seq) : null };
   }
-  if (head === "threads") return { name: "threads" };
-  if (head === "components") return { name: "components" };
-  return { name: "new" };
+  const place = places.find((p) => p === head);
+  return place ? { name: place } : { name: "new" };
 }
 
 export function address(to: Route): string {
   switch (to.name) {
-    case "thread": return "#/t/" + to.id;
+    case "thread": return "#/t/" + to.id + (to.report === undefined ? "" : "/report/" + to.report);
     case "run": return "#/run/" + to.id + (to.seq === null ? "" : "?seq=" + to.seq);
     case "new": return "#/";
     default: return "#/" + to.name;

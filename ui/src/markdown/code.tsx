@@ -1,7 +1,7 @@
 // A code block with its language and a button to copy. Colours are loaded when the first block is complete: while it is
 // written, text is only added.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../i18n";
 import { CopyButton } from "../parts/buttons";
 
@@ -18,9 +18,28 @@ export function Code({ lang, text, closed }: { lang: string; text: string; close
   return (
     <figure class="md-code">
       <figcaption><span>{lang || t("code")}</span><CopyButton text={() => text.replace(/\n$/, "")} label={t("copy")} /></figcaption>
-      <pre tabIndex={0}><code>{coloured ?? text}</code></pre>
+      <pre tabIndex={0}><code>{coloured ?? <Lines text={text} />}</code></pre>
     </figure>
   );
+}
+
+const linesOfPart = 40;
+
+/** Text in parts of some lines. A part that is full is kept: while code is written only the last one is laid out again. */
+function Lines({ text }: { text: string }): JSX.Element {
+  const kept = useRef({ text: "", parts: [] as JSX.Element[], covered: 0 });
+  let k = kept.current;
+  if (!text.startsWith(k.text.slice(k.covered), k.covered)) k = kept.current = { text: "", parts: [], covered: 0 };
+  k.text = text;
+  for (;;) {
+    let to = k.covered;
+    for (let n = 0; n < linesOfPart && to >= 0; n++) { const at = text.indexOf("\n", to); to = at < 0 ? -1 : at + 1; }
+    if (to < 0 || to >= text.length) break;
+    k.parts.push(<span class="code-part" key={k.covered}>{text.slice(k.covered, to)}</span>);
+    k.covered = to;
+  }
+  if (k.parts.length === 0) return <>{text}</>;
+  return <>{k.parts.slice()}<span class="code-part" key={k.covered}>{text.slice(k.covered)}</span></>;
 }
 
 const longestFormula = 5000;

@@ -6,17 +6,27 @@ import { Blocks, Box, Inline } from "./inline";
 import { Code, Formula } from "./code";
 import { heal, Splitter, type Align, type Block } from "./split";
 
+/** What was read and drawn, for tests that count it. */
+export const counted = { characters: 0, blocks: 0, renders: 0 };
+(globalThis as { tributaryCounts?: typeof counted }).tributaryCounts = counted;
+
+interface Kept { splitter: Splitter; text: string; pages: JSX.Element[]; covered: number }
+
 /** Shows text; `live` while it may still grow. */
 export function Markdown({ text, live }: { text: string; live: boolean }): JSX.Element {
-  const kept = useRef<{ splitter: Splitter; text: string } | null>(null);
+  const kept = useRef<Kept | null>(null);
+  counted.renders++;
   // What is shown grows by its end. Anything else, as a text that was written again, begins anew. While it grows only the seam
   // is compared, so that a token costs the same at the end of a long answer; the whole is compared once, at its end.
   let k = kept.current;
-  if (!k || !(live ? grewFrom(text, k.text) : text.startsWith(k.text))) k = kept.current = { splitter: new Splitter(), text: "" };
-  if (text.length > k.text.length) k.splitter.push(text.slice(k.text.length));
+  if (!k || !(live ? grewFrom(text, k.text) : text.startsWith(k.text))) k = kept.current = { splitter: new Splitter(), text: "", pages: [], covered: 0 };
+  if (text.length > k.text.length) {
+    counted.characters += text.length - k.text.length;
+    k.splitter.push(text.slice(k.text.length));
+  }
   k.text = text;
   const { blocks, settled } = k.splitter.view(!live);
-  return <div class={live ? "md live" : "md"}>{chunks(blocks, settled, live)}</div>;
+  return <div class={live ? "md live" : "md"}>{pages(k, blocks, settled, live)}</div>;
 }
 
 function grewFrom(text: string, was: string): boolean {
@@ -24,61 +34,103 @@ function grewFrom(text: string, was: string): boolean {
   return text.length >= was.length && text.slice(seam, was.length) === was.slice(seam);
 }
 
-const chunkSize = 24;
+const chunkSize = 24, chunksOfPage = 8;
 
-/** Groups of blocks, so that a frame compares a few groups and not thousands of blocks. A list or a table is never torn. */
-function chunks(blocks: readonly Block[], settled: number, live: boolean): JSX.Element[] {
-  const out: JSX.Element[] = [];
-  for (let from = 0; from < blocks.length;) {
-    let to = Math.min(blocks.length, from + chunkSize);
-    while (to < blocks.length && continues(blocks[to]!)) to++;
-    const group = blocks.slice(from, to);
-    out.push(<Chunk key={from} blocks={group} open={live && to > settled && to === blocks.length} />);
-    from = to;
+/**
+ * Pages of some two hundred blocks. One that is full is kept as it is and never looked at again, so that a frame costs the same
+ * however long the text is, and a browser lays out what is in sight.
+ */
+function pages(k: Kept, blocks: readonly Block[], settled: number, live: boolean): JSX.Element[] {
+  for (;;) {
+    const to = cut(blocks, k.covered, chunkSize * chunksOfPage);
+    if (to >= Math.min(settled, blocks.length)) break;
+    k.pages.push(<Page key={k.covered} blocks={blocks.slice(k.covered, to)} open={false} />);
+    k.covered = to;
   }
-  return out;
+  if (k.covered === blocks.length && k.pages.length > 0) return k.pages;
+  return [...k.pages, <Page key={k.covered} blocks={blocks.slice(k.covered)} open={live && blocks.length > settled} />];
 }
 
-function continues(b: Block): boolean { return b.kind === "row" || (b.kind === "item" && !b.first); }
+/** Where a group that begins at `from` ends: a table is never torn, nor a list unless it is very long. */
+function cut(blocks: readonly Block[], from: number, size: number): number {
+  let to = Math.min(blocks.length, from + size);
+  while (to < blocks.length && continues(blocks, to)) to++;
+  return to;
+}
 
-interface ChunkProps { blocks: Block[]; open: boolean }
+const longestRun = 48;
 
-class Chunk extends Component<ChunkProps> {
-  override shouldComponentUpdate(next: ChunkProps): boolean {
-    const was = this.props;
-    return next.open !== was.open || next.blocks.length !== was.blocks.length || next.blocks.some((b, i) => b !== was.blocks[i]);
+/** Whether a block belongs to the one before it. A long list is several, so that a new item costs the same as the first. */
+function continues(blocks: readonly Block[], at: number): boolean {
+  const b = blocks[at]!;
+  if (b.kind === "row") return true;
+  return b.kind === "item" && b.nth > 0 && b.nth % longestRun !== 0;
+}
+
+interface PageProps { blocks: Block[]; open: boolean }
+
+class Page extends Component<PageProps> {
+  override shouldComponentUpdate(next: PageProps): boolean { return differs(next, this.props); }
+
+  override render({ blocks, open }: PageProps): JSX.Element {
+    const out: JSX.Element[] = [];
+    for (let from = 0; from < blocks.length;) {
+      const to = cut(blocks, from, chunkSize);
+      out.push(<Chunk key={from} blocks={blocks.slice(from, to)} open={open && to === blocks.length} />);
+      from = to;
+    }
+    return <div class="md-page">{out}</div>;
   }
+}
 
-  override render({ blocks, open }: ChunkProps): JSX.Element {
+function differs(next: PageProps, was: PageProps): boolean {
+  return next.open !== was.open || next.blocks.length !== was.blocks.length || next.blocks.some((b, i) => b !== was.blocks[i]);
+}
+
+class Chunk extends Component<PageProps> {
+  override shouldComponentUpdate(next: PageProps): boolean { return differs(next, this.props); }
+
+  override render({ blocks, open }: PageProps): JSX.Element {
     const out: JSX.Element[] = [];
     for (let i = 0; i < blocks.length;) {
       let end = i + 1;
-      while (end < blocks.length && continues(blocks[end]!)) end++;
-      const run = blocks.slice(i, end);
-      const growing = open && end === blocks.length;
-      out.push(<Run key={i} run={run} open={growing} />);
+      while (end < blocks.length && continues(blocks, end)) end++;
+      out.push(<Run key={i} run={blocks.slice(i, end)} open={open && end === blocks.length} />);
       i = end;
     }
     return <>{out}</>;
   }
 }
 
+const rowsOfBody = 64;
+
 /** One block, or the items of a list, or the rows of a table. */
 function Run({ run, open }: { run: Block[]; open: boolean }): JSX.Element {
   const first = run[0]!;
   if (first.kind === "item") {
     const items = run.map((b, i) => <Leaf key={i} block={b} open={open && i === run.length - 1} />);
-    return first.ordered ? <ol start={first.start}>{items}</ol> : <ul>{items}</ul>;
+    const more = first.nth > 0 ? "more" : "";
+    return first.ordered ? <ol start={first.from + first.nth} class={more}>{items}</ol> : <ul class={more}>{items}</ul>;
   }
   if (first.kind === "head") {
+    const bodies: JSX.Element[] = [];
+    for (let i = 1; i < run.length; i += rowsOfBody) bodies.push(<Body key={i} blocks={run.slice(i, i + rowsOfBody)} open={open && i + rowsOfBody >= run.length} align={first.align} />);
     return (
       <div class="md-table" tabIndex={0} role="region" aria-label="table"><table>
         <thead><tr>{first.cells.map((c, i) => <th key={i} class={first.align[i] ?? ""}><Inline src={c} /></th>)}</tr></thead>
-        <tbody>{run.slice(1).map((b, i) => <Leaf key={i} block={b} open={open && i === run.length - 2} align={first.align} />)}</tbody>
+        {bodies}
       </table></div>
     );
   }
   return <Leaf block={first} open={open} />;
+}
+
+/** Some rows of a table. */
+class Body extends Component<PageProps & { align: Align[] }> {
+  override shouldComponentUpdate(next: PageProps): boolean { return differs(next, this.props); }
+  override render({ blocks, open, align }: PageProps & { align: Align[] }): JSX.Element {
+    return <tbody>{blocks.map((b, i) => <Leaf key={i} block={b} open={open && i === blocks.length - 1} align={align} />)}</tbody>;
+  }
 }
 
 interface LeafProps { block: Block; open: boolean; align?: Align[] }
@@ -89,6 +141,7 @@ class Leaf extends Component<LeafProps> {
   }
 
   override render({ block, open, align }: LeafProps): JSX.Element {
+    counted.blocks++;
     switch (block.kind) {
       case "code": return <Code lang={block.lang} text={block.text} closed={block.closed || !open} />;
       case "math": return <Formula text={block.text} block />;

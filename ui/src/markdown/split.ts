@@ -10,7 +10,7 @@ export type Block =
   | { kind: "text"; src: string; lines: number; indented?: boolean }
   | { kind: "code"; lang: string; text: string; closed: boolean; fence: string; indent: number }
   | { kind: "math"; text: string; closed: boolean }
-  | { kind: "item"; ordered: boolean; mark: string; start: number; src: string; offset: number; first: boolean; loose: boolean }
+  | { kind: "item"; ordered: boolean; mark: string; start: number; src: string; offset: number; first: boolean; loose: boolean; nth: number; from: number }
   | { kind: "head"; cells: string[]; align: Align[] }
   | { kind: "row"; cells: string[] };
 
@@ -116,7 +116,7 @@ export class Splitter {
     const offset = m[0].trim() === line.trim() ? m[1]!.length + m[2]!.length + 1 : Math.min(m[0].length, m[1]!.length + m[2]!.length + 4);
     this.add({
       kind: "item", ordered, mark, start: Number(m[3] ?? 0), src: line.slice(m[0].length), offset,
-      first: !same, loose: same && this.blank,
+      first: !same, loose: same && this.blank, nth: same ? last.nth + 1 : 0, from: same ? last.from : Number(m[3] ?? 0),
     }, true);
   }
 

@@ -33,10 +33,10 @@ const turn = sampleTurn(sampleTask);
 const queued = sampleTurn(sampleTask, "And what do the WebSocket close codes say in each case?");
 const at = signal(1);
 const threads: Thread[] = [
-  { id: "s1", title: "Clean up gauge exports", named: true, status: "interrupted", updated: Date.now() - 7_200_000, asks: "Delete 61 files?" },
-  { id: "s2", title: "Streams after a crash", named: false, status: "busy", updated: Date.now(), asks: null },
-  { id: "s3", title: "长江与莱茵河货运量对比", named: false, status: "idle", updated: Date.now() - 3_600_000, asks: null },
-  { id: "s4", title: "Why deltas of the Po are sinking, and what is done about it", named: false, status: "error", updated: Date.now() - 9_000_000, asks: null },
+  { id: "s1", title: "Clean up gauge exports", named: true, status: "interrupted", updated: Date.now() - 7_200_000, asks: "Delete 61 files?", pinned: false },
+  { id: "s2", title: "Streams after a crash", named: false, status: "busy", updated: Date.now(), asks: null, pinned: false },
+  { id: "s3", title: "长江与莱茵河货运量对比", named: false, status: "idle", updated: Date.now() - 3_600_000, asks: null, pinned: false },
+  { id: "s4", title: "Why deltas of the Po are sinking, and what is done about it", named: false, status: "error", updated: Date.now() - 9_000_000, asks: null, pinned: false },
 ];
 
 export function ComponentsPage(): JSX.Element {

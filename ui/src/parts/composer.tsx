@@ -1,8 +1,8 @@
 // Where a question is written. It is an island: typing waits for nothing, and what was typed is kept until it is sent.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Icon } from "../icons";
-import { t } from "../i18n";
+import { Icon, type IconName } from "../icons";
+import { t, type Word } from "../i18n";
 import { keep } from "../prefs";
 import { assistants, choiceOf, keepChoice, modelOf, plans, usable } from "../store/choices";
 import { attach, limits, type Attached } from "../store/files";
@@ -56,7 +56,6 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
         {limits.value && <><input ref={picker} type="file" multiple class="sr" tabIndex={-1} aria-label={t("addFiles")} onChange={(e) => { add(e.currentTarget.files); e.currentTarget.value = ""; area.current?.focus(); }} />
         <IconButton icon="clip" label={t("addFiles")} onClick={() => picker.current?.click()} /></>}
         <Choices thread={draft} />
-        <span class="grow" />
         {stop && text.trim() === ""
           ? <IconButton icon="stop" label={t("stop")} keys="Esc Esc" class="send stop" onClick={stop} />
           : <button type="submit" class={"icon-button send" + (ready ? " ready" : "")} aria-label={t("send")} title={bad ? t("removeBad") : t("send")} disabled={!ready}><Icon name="up" /></button>}
@@ -65,19 +64,28 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
   );
 }
 
+/** Assistants that are ways of working, and have a button of their own. */
+const modes: [string, IconName, Word, Word][] = [["research", "research", "research", "researchHint"], ["team", "team", "team", "teamHint"]];
+
 /** Who answers, and how. Where there is nothing to choose nothing is shown. */
 function Choices({ thread }: { thread: string }): JSX.Element {
   const choice = choiceOf(thread);
   const model = modelOf(choice);
+  const has = (id: string) => assistants.value.some((a) => a.id === id);
+  const others = assistants.value.filter((a) => !modes.some(([id]) => id === a.id));
   const set = (more: Partial<typeof choice>) => keepChoice(thread, { ...choice, ...more });
   return (
     <>
-      {assistants.value.length > 1 && (
+      {modes.map(([id, icon, word, hint]) => has(id) && (
+        <button key={id} type="button" class="pick toggle" aria-pressed={choice.assistant === id} title={t(hint)} onClick={() => set({ assistant: choice.assistant === id ? "" : id })}><Icon name={icon} size={14} />{t(word)}</button>
+      ))}
+      {others.length > 1 && (
         <label class="pick"><span class="sr">{t("assistant")}</span>
-          <select value={choice.assistant || "agent"} title={t("assistant")} onChange={(e) => set({ assistant: e.currentTarget.value })}>
-            {assistants.value.map((a) => <option key={a.id} value={a.id}>{a.name}</option>)}
+          <select value={others.some((a) => a.id === choice.assistant) ? choice.assistant : "agent"} title={t("assistant")} onChange={(e) => set({ assistant: e.currentTarget.value === "agent" ? "" : e.currentTarget.value })}>
+            {others.map((a) => <option key={a.id} value={a.id}>{a.name}</option>)}
           </select></label>
       )}
+      <span class="grow" />
       {usable.value.length > 1 && (
         <label class="pick"><span class="sr">{t("model")}</span>
           <select value={model?.name ?? ""} title={t("model")} onChange={(e) => set({ model: e.currentTarget.value })}>
@@ -86,6 +94,8 @@ function Choices({ thread }: { thread: string }): JSX.Element {
       )}
       {model?.thinking && <button type="button" class="pick toggle" aria-pressed={choice.thinking} title={t("thinkingHint")} onClick={() => set({ thinking: !choice.thinking })}><Icon name="thought" size={14} />{t("thinkingWord")}</button>}
       {plans(choice) && <button type="button" class="pick toggle" aria-pressed={choice.plan} title={t("planHint")} onClick={() => set({ plan: !choice.plan })}><Icon name="check" size={14} />{t("plan")}</button>}
+      {plans(choice) && <button type="button" class="pick toggle" aria-pressed={choice.subs} title={t("subsHint")} onClick={() => set({ subs: !choice.subs })}><Icon name="agent" size={14} />{t("subs")}</button>}
+      {choice.agent !== "" && choice.assistant === "" && <button type="button" class="pick toggle" aria-pressed="true" title={t("removeAgent")} onClick={() => set({ agent: "" })}>{choice.agent}<Icon name="close" size={14} /></button>}
     </>
   );
 }

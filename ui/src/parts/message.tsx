@@ -5,7 +5,7 @@ import { Icon, Spinner } from "../icons";
 import { t } from "../i18n";
 import { Cite } from "../markdown/inline";
 import { Markdown } from "../markdown/markdown";
-import { blocksOf, isPlan, quoteBefore, sourcesOf, withMarkers } from "../store/output";
+import { blocksOf, isPlan, quoteBefore, sourcesOf, withMarkers, type Source } from "../store/output";
 import { fieldsOf } from "../store/calls";
 import { One } from "./blocks";
 import { planIn } from "./plan";
@@ -16,10 +16,12 @@ export function Message({ item, place }: { item: Item; place: Place }): JSX.Elem
   const live = place.live && item.status === "in_progress";
   const blocks = blocksOf(item);
   if (isPlan(item)) return <p class="planned">{live ? <Spinner /> : <Icon name="thought" />}<span>{live ? t("planning") : t("planned", planIn(fieldsOf(blocks[0]!.text ?? ""))?.steps.length ?? 0)}</span></p>;
-  const sources = sourcesOf(place.turn?.object.peek() ?? null, place.turn?.earlier() ?? []);
+  // Only what is cited in the part that is drawn now needs them: most frames of a stream do not.
+  let known: Map<string, Source> | null = null;
+  const sources = () => (known ??= sourcesOf(place.turn?.object.peek() ?? null, place.turn?.earlier() ?? []));
   const named = new Set(blocks.flatMap((b) => b.annotations ?? []).map((a) => String(a.reference_id ?? "")));
   const cite = (mark: string, before: string) => {
-    const source = sources.get(mark);
+    const source = sources().get(mark);
     if (live) return /^\d+$/.test(mark) ? <Chip turn={place.turn} mark={mark} source={source} settled={false} quote={quoteBefore(before)} /> : null;
     // What nothing stands behind stays text.
     if (!source || !(named.has(mark) || mark.startsWith("u"))) return null;
@@ -29,9 +31,9 @@ export function Message({ item, place }: { item: Item; place: Place }): JSX.Elem
     <Cite.Provider value={cite}>
       <div class="message">
         {blocks.map((b, i) => (b.type === "text"
-          ? <Markdown key={i} text={withMarkers(b, sources)} live={live && i === blocks.length - 1} />
+          ? <Markdown key={i} text={(b.annotations?.length ? withMarkers(b, sources()) : b.text ?? "")} live={live && i === blocks.length - 1} />
           : <One key={i} block={b} />))}
-        {live && blocks.length === 0 && <div class="md live"><p /></div>}
+        {live && blocks.length === 0 && <div class="md live"><div class="md-page"><p /></div></div>}
         {item.status === "incomplete" && <p class="meta">{t("incomplete")}</p>}
       </div>
     </Cite.Provider>

@@ -1,37 +1,53 @@
 // Plans: a list that lives while a task works, and one that a person may change before it does.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Interrupt, Plan } from "../../tasks";
+import type { Interrupt, Plan, PlanStep, TaskObject } from "../../tasks";
 import { Icon, Spinner } from "../icons";
 import { t, type Word } from "../i18n";
 import { keep } from "../prefs";
+import { foundBy, workerOf } from "../store/report";
+import type { Turn } from "../store/turn";
 import type { Give } from "./asks";
 import { Button, IconButton } from "./buttons";
+import { Output } from "./work";
 
 const states: Record<string, Word> = { pending: "stepPending", running: "working", done: "done", failed: "failed", skipped: "stepSkipped" };
 
 /** A plan as it stands: each step with its mark, and with the state in words for those who do not see it. */
-export function PlanList({ plan, live }: { plan: Plan; live: boolean }): JSX.Element | null {
+export function PlanList({ plan, live, task, turn = null, always = false }: { plan: Plan; live: boolean; task?: TaskObject; turn?: Turn | null; always?: boolean }): JSX.Element | null {
   const [chosen, choose] = useState<boolean | null>(null);
   const done = plan.steps.filter((s) => s.status === "done" || s.status === "skipped").length;
-  const open = chosen ?? (live || done < plan.steps.length);
+  const open = chosen ?? (always || live || done < plan.steps.length);
   if (plan.steps.length === 0) return null;
   return (
     <section class={"plan" + (open ? " open" : "")}>
       <button type="button" class="work-head" aria-expanded={open} onClick={() => choose(!open)}>
         <Icon name="thought" /><strong class="grow">{plan.title || t("plan")}</strong><span class="meta">{t("branch", done, plan.steps.length)}</span><Icon name={open ? "chevronUp" : "chevronDown"} />
       </button>
-      {open && <ol class="steps">{plan.steps.map((s, i) => {
-        const detail = typeof s["detail"] === "string" ? s["detail"] : "";
-        return (
-          <li key={s.id} class={"step " + (s.status in states ? s.status : "pending")}>
-            <Mark status={s.status} live={live} /><span class="num">{i + 1}</span>
-            <span class="grow"><span class="step-title">{s.title}</span><span class="sr"> ({t(states[s.status] ?? "stepPending")})</span>{detail !== "" && detail !== s.title && <span class="meta">{detail}</span>}</span>
-            {s.status === "failed" && <span class="meta fail-text">{t("failed")}</span>}
-          </li>
-        );
-      })}</ol>}
+      {open && <ol class="steps">{plan.steps.map((s, i) => <StepRow key={s.id} step={s} n={i + 1} live={live} worker={task && workerOf(task, s)} turn={turn} />)}</ol>}
     </section>
+  );
+}
+
+/** A step, with how many sources were found for it; what was done for it opens below. */
+function StepRow({ step: s, n, live, worker, turn }: { step: PlanStep; n: number; live: boolean; worker: TaskObject | undefined; turn: Turn | null }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const detail = typeof s["detail"] === "string" ? s["detail"] : "";
+  const failure = s.status === "failed" && typeof s["result"] === "string" ? s["result"] : "";
+  const found = foundBy(worker);
+  const inside = <>
+    <Mark status={s.status} live={live} /><span class="num">{n}</span>
+    <span class="grow"><span class="step-title">{s.title}</span><span class="sr"> ({t(states[s.status] ?? "stepPending")})</span>{detail !== "" && detail !== s.title && <span class="meta">{detail}</span>}{failure !== "" && <span class="meta fail-text">{failure}</span>}</span>
+    {found > 0 && <span class="meta">{found === 1 ? t("oneSource") : t("nSources", found)}</span>}
+    {s.status === "failed" && <span class="meta fail-text">{t("failed")}</span>}
+  </>;
+  const cls = s.status in states ? s.status : "pending";
+  if (!worker || worker.output.length === 0) return <li class={"step " + cls}>{inside}</li>;
+  return (
+    <li class={"step-with " + (open ? "open" : "")}>
+      <button type="button" class={"step " + cls} aria-expanded={open} onClick={() => setOpen(!open)}>{inside}<Icon name={open ? "chevronUp" : "chevronDown"} size={14} /></button>
+      {open && <div class="agent-body"><Output items={worker.output} place={{ turn, live: live && s.status === "running", depth: 1 }} /></div>}
+    </li>
   );
 }
 
@@ -55,6 +71,9 @@ export function planIn(value: unknown): Proposed | null {
 
 function word(s: Step, key: string): string { return typeof s[key] === "string" ? s[key] : ""; }
 
+/** The member of a step in which a remark of the reader waits; the server never sees it. */
+const remark = "page_remark";
+
 /** Which member of a step has its text. */
 function about(steps: Step[]): string { return steps.some((s) => "detail" in s) ? "detail" : "description"; }
 
@@ -69,7 +88,22 @@ export function PlanReview({ ask, plan, busy, give }: { ask: Interrupt; plan: Pr
   const full = steps.filter((s) => word(s, "title").trim() !== "");
   const detail = about(plan.steps);
   const done: Give = (v) => { keep.set(key, ""); give(v); };
-  const accept = () => { if (full.length > 0 && !busy) done(changed ? { plan: { ...plan.whole, steps: full } } : (ask.options?.[0] ?? "accepted")); };
+  // A remark on a step goes with the step where the plan is accepted, and to the planner where it plans anew.
+  const remarks = full.flatMap((s, i) => (word(s, remark).trim() === "" ? [] : [`${i + 1}. ${word(s, "title")}: ${word(s, remark).trim()}`]));
+  const settled = full.map(({ [remark]: _, ...s }, i) => {
+    const said = word(full[i]!, remark).trim();
+    return said === "" ? s : { ...s, [detail]: [word(s, detail), said].filter(Boolean).join("\n") };
+  });
+  const accept = () => { if (full.length > 0 && !busy) done(changed ? { plan: { ...plan.whole, steps: settled } } : (ask.options?.[0] ?? "accepted")); };
+  const anew = [...remarks, text.trim()].filter(Boolean).join("\n");
+  const [dragged, setDragged] = useState<number | null>(null);
+  const drop = (to: number) => {
+    if (dragged === null || dragged === to) return;
+    const list = steps.toSpliced(dragged, 1);
+    list.splice(to, 0, steps[dragged]!);
+    setDragged(to);
+    change(list);
+  };
   const move = (i: number, by: number) => {
     const to = i + by;
     if (to < 0 || to >= steps.length) return;
@@ -90,13 +124,17 @@ export function PlanReview({ ask, plan, busy, give }: { ask: Interrupt; plan: Pr
       {typeof plan.whole["thought"] === "string" && plan.whole["thought"] !== "" && <p class="meta">{plan.whole["thought"]}</p>}
       <ol class="review-steps">
         {steps.map((s, i) => (
-          <li key={i} onKeyDown={(e) => { if (e.altKey && (e.key === "ArrowUp" || e.key === "ArrowDown")) { e.preventDefault(); e.stopPropagation(); move(i, e.key === "ArrowUp" ? -1 : 1); } }}>
+          <li key={i} class={dragged === i ? "dragged" : ""} onDragOver={(e) => { if (dragged !== null) { e.preventDefault(); drop(i); } }} onDrop={(e) => { e.preventDefault(); setDragged(null); }} onKeyDown={(e) => { if (e.altKey && (e.key === "ArrowUp" || e.key === "ArrowDown")) { e.preventDefault(); e.stopPropagation(); move(i, e.key === "ArrowUp" ? -1 : 1); } }}>
+            <span class="grip" draggable aria-hidden="true" title={t("dragStep")} onDragStart={(e) => { setDragged(i); if (e.dataTransfer) { e.dataTransfer.effectAllowed = "move"; e.dataTransfer.setData("text/plain", String(i)); } }} onDragEnd={() => setDragged(null)}><Icon name="grip" size={14} /></span>
             <span class="num">{i + 1}</span>
             <span class="grow">
               <input type="text" class="field step-input" value={word(s, "title")} placeholder={t("stepTitle")} aria-label={t("stepN", i + 1)} onInput={(e) => set(i, "title", e.currentTarget.value)} />
               <textarea class="field step-about" rows={1} value={word(s, detail)} placeholder={t("stepAbout")} aria-label={t("stepAboutN", i + 1)} onInput={(e) => set(i, detail, e.currentTarget.value)} />
+              {remark in s && <span class="step-remark"><Icon name="comment" size={14} /><textarea class="field step-about" rows={1} value={word(s, remark)} placeholder={t("commentHint")} aria-label={t("commentN", i + 1)} ref={(el) => { if (el && word(s, remark) === "" && !el.dataset["seen"]) { el.dataset["seen"] = "1"; el.focus(); } }} onInput={(e) => set(i, remark, e.currentTarget.value)} />
+                <IconButton icon="close" label={t("removeComment", i + 1)} onClick={() => change(steps.map((x, j) => { if (j !== i) return x; const { [remark]: _, ...rest } = x; return rest; }))} /></span>}
             </span>
             <span class="step-tools">
+              <IconButton icon="comment" label={t("commentStep", i + 1)} disabled={remark in s} onClick={() => set(i, remark, "")} />
               <IconButton icon="chevronUp" label={t("moveUp", i + 1)} disabled={i === 0} onClick={() => move(i, -1)} />
               <IconButton icon="chevronDown" label={t("moveDown", i + 1)} disabled={i === steps.length - 1} onClick={() => move(i, 1)} />
               <IconButton icon="trash" label={t("removeStep", i + 1)} onClick={() => { setRemoved({ step: s, at: i }); change(steps.filter((_, j) => j !== i)); }} />
@@ -107,7 +145,7 @@ export function PlanReview({ ask, plan, busy, give }: { ask: Interrupt; plan: Pr
       {removed && <p class="note"><span class="grow">{t("removed", word(removed.step, "title"))}</span><button type="button" class="link" onClick={() => { change(steps.toSpliced(removed.at, 0, removed.step)); setRemoved(null); }}>{t("putBack")}</button></p>}
       <div class="row-actions"><Button small icon="plus" onClick={add}>{t("addStep")}</Button>{changed && <Button small plain onClick={() => { change(plan.steps); setRemoved(null); }}>{t("asProposed")}</Button>}</div>
       <div class="review-words"><textarea class="field" rows={1} value={text} aria-label={t("planWords")} placeholder={t("planWords")} onInput={(e) => setText(e.currentTarget.value)} />
-        <Button disabled={busy || text.trim() === ""} onClick={() => done({ feedback: text.trim() })}>{t("anotherPlan")}</Button></div>
+        <Button disabled={busy || anew === ""} onClick={() => done({ feedback: anew })}>{t("anotherPlan")}</Button></div>
       <div class="row-actions review-end"><Button primary disabled={busy || full.length === 0} onClick={accept}>{changed ? t("acceptChanged") : t("acceptPlan")}</Button><span class="meta">{t("nothingRuns")}</span></div>
     </form>
   );

@@ -6,12 +6,14 @@ import { Icon, Spinner } from "../icons";
 import { t, when } from "../i18n";
 import { railFolded } from "../prefs";
 import { address, go, route } from "../route";
-import { failures, leaving, loaded, remove, rename, seen, threads, undoRemoval, type Thread } from "../store/threads";
+import { failures, hits, leaving, loaded, pin, remove, rename, searchTexts, seen, threads, undoRemoval, type Hit, type Thread } from "../store/threads";
 import { IconButton } from "./buttons";
 import { openPalette } from "./palette";
 import { openSettings } from "./settings";
 
 const query = signal("");
+const shelves = ["documents", "agents", "models", "usage"] as const;
+function libraryOpen(): boolean { return shelves.some((name) => name === route.value.name); }
 const renaming = signal<string | null>(null);
 
 export function Rail(): JSX.Element {
@@ -25,11 +27,16 @@ export function Rail(): JSX.Element {
       <a class="list-row rail-link" href="#/" title={t("newQuestion")}><Icon name="plus" /><span class="grow">{t("newQuestion")}</span><kbd>Ctrl Shift O</kbd></a>
       <button type="button" class="list-row rail-link" title={t("commands")} onClick={openPalette}><Icon name="menu" /><span class="grow">{t("commands")}</span><kbd>Ctrl K</kbd></button>
       <div class="rail-body">
-        <input type="search" class="field rail-search" value={query.value} placeholder={t("searchThreads")} aria-label={t("searchThreads")} onInput={(e) => { query.value = e.currentTarget.value; }} />
+        <input type="search" class="field rail-search" value={query.value} placeholder={t("searchThreads")} aria-label={t("searchThreads")} onInput={(e) => { query.value = e.currentTarget.value; searchTexts(query.value); }} />
         <Groups />
       </div>
       {leaving.value && <div class="undo" role="status"><span class="grow">{t("removed", leaving.value.title.slice(0, 40) || t("untitled"))}</span><button type="button" class="link" onClick={undoRemoval}>{t("undo")}</button></div>}
-      <footer><button type="button" class="list-row rail-link" title={t("settings")} onClick={openSettings}><Icon name="gear" /><span class="grow">{t("settings")}</span></button></footer>
+      <footer>
+        <details class="rail-places" open={libraryOpen()}>
+          <summary class="list-row rail-link" title={t("library")}><Icon name="book" /><span class="grow">{t("library")}</span></summary>
+          {shelves.map((name) => <a key={name} class={"list-row rail-link" + (route.value.name === name ? " selected" : "")} aria-current={route.value.name === name ? "page" : undefined} href={address({ name })}>{t(name)}</a>)}
+        </details>
+        <button type="button" class="list-row rail-link" title={t("settings")} onClick={openSettings}><Icon name="gear" /><span class="grow">{t("settings")}</span></button></footer>
     </nav>
   );
 }
@@ -39,9 +46,10 @@ export function grouped(list: readonly Thread[], now = Date.now()): { name: stri
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   const groups = [
     { name: t("waitingForYou"), list: list.filter((x) => x.asks !== null) },
-    { name: t("today"), list: list.filter((x) => x.asks === null && x.updated >= midnight) },
-    { name: t("yesterday"), list: list.filter((x) => x.asks === null && x.updated < midnight && x.updated >= midnight - 86_400_000) },
-    { name: t("earlier"), list: list.filter((x) => x.asks === null && x.updated < midnight - 86_400_000) },
+    { name: t("pinned"), list: list.filter((x) => x.asks === null && x.pinned) },
+    { name: t("today"), list: list.filter((x) => x.asks === null && !x.pinned && x.updated >= midnight) },
+    { name: t("yesterday"), list: list.filter((x) => x.asks === null && !x.pinned && x.updated < midnight && x.updated >= midnight - 86_400_000) },
+    { name: t("earlier"), list: list.filter((x) => x.asks === null && !x.pinned && x.updated < midnight - 86_400_000) },
   ];
   return groups.filter((g) => g.list.length > 0);
 }
@@ -50,6 +58,10 @@ function Groups(): JSX.Element {
   const q = query.value.trim().toLowerCase();
   const list = threads.value.filter((x) => q === "" || x.title.toLowerCase().includes(q) || (x.asks ?? "").toLowerCase().includes(q));
   const r = route.value;
+  // What was found in the texts, and not by the title alone.
+  const inside = q === "" || hits.value === null ? [] : hits.value.list.filter((h) => !list.some((x) => x.id === h.thread) && threads.value.some((x) => x.id === h.thread));
+  if (list.length === 0 && inside.length > 0) return <Inside list={inside} />;
+  if (q !== "" && list.length === 0 && hits.value?.q !== query.value && q.length > 1) return <p class="meta rail-empty">{t("searchingTexts")}</p>;
   if (list.length === 0) return <p class="meta rail-empty">{q !== "" ? t("nothingFound") : loaded.value ? t("noThreads") : t("loading")}</p>;
   return (
     <>
@@ -59,7 +71,19 @@ function Groups(): JSX.Element {
           <ul>{g.list.map((x) => <ThreadRow key={x.id} thread={x} selected={r.name === "thread" && r.id === x.id} />)}</ul>
         </section>
       ))}
+      {inside.length > 0 && <Inside list={inside} />}
     </>
+  );
+}
+
+/** Threads that have the words in their texts, each with the line that does. */
+function Inside({ list }: { list: Hit[] }): JSX.Element {
+  return (
+    <section><h2>{t("inTexts")}</h2><ul>{list.map((h) => (
+      <li key={h.thread} class="thread"><a class="list-row" href={address({ name: "thread", id: h.thread })}>
+        <span class="grow"><span class="thread-title">{threads.value.find((x) => x.id === h.thread)?.title || t("untitled")}</span><span class="thread-line">{h.before.slice(-24)}<mark>{h.match}</mark>{h.after}</span></span>
+      </a></li>
+    ))}</ul></section>
   );
 }
 
@@ -80,6 +104,7 @@ export function ThreadRow({ thread, selected }: { thread: Thread; selected: bool
               : <time class="meta">{when(thread.updated)}</time>}
       </a>
       <span class="thread-tools">
+        <IconButton icon="pin" pressed={thread.pinned} label={`${thread.pinned ? t("unpin") : t("pin")}: ${title.slice(0, 60)}`} onClick={() => void pin(thread.id, !thread.pinned).catch(() => {})} />
         <IconButton icon="pencil" label={`${t("rename")}: ${title.slice(0, 60)}`} onClick={() => { renaming.value = thread.id; }} />
         <IconButton icon="trash" label={`${t("remove")}: ${title.slice(0, 60)}`} onClick={() => { remove(thread); if (selected) go({ name: "new" }); }} />
       </span>

@@ -2,7 +2,9 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { citedIn, label, type Source, sourcesOf } from "../store/output";
+import { Icon } from "../icons";
+import { answerText, citedIn, label, type Source, sourcesOf } from "../store/output";
+import { spots } from "../store/report";
 import { t } from "../i18n";
 import { Away, safe } from "../markdown/inline";
 import { CopyButton, IconButton } from "./buttons";
@@ -23,7 +25,7 @@ export function Chip({ turn, mark, source, settled, quote }: ChipProps): JSX.Ele
   const open = turn !== null && opened.value?.turn === turn && opened.value.ref === mark;
   const name = `${t("source")} ${label(mark)}${source ? ", " + source.title : ""}`;
   return (
-    <button type="button" class={"chip" + (settled ? "" : " unsettled") + (open ? " open" : "")} aria-label={name} title={source?.title ?? ""} aria-expanded={open}
+    <button type="button" class={"chip" + (settled ? "" : " unsettled") + (open ? " open" : "")} data-ref={mark} aria-label={name} title={source?.title ?? ""} aria-expanded={open}
       disabled={!source} onClick={(e) => {
         if (!turn) return;
         if (open) closeSource();
@@ -59,9 +61,41 @@ interface DrawerProps {
   show: (s: Source) => void; body?: { current: HTMLDivElement | null };
 }
 
-export function Drawer({ sources, at, quote, cited, show, body }: DrawerProps): JSX.Element {
+/** Where a source is from, what it says, with the quoted words marked, and what can be done with it. */
+export function Passage({ source: s, quote }: { source: Source; quote: string }): JSX.Element {
+  const to = safe(s.url);
+  return (
+    <>
+      {s.place !== s.title && <p class="meta place">{s.place}</p>}
+      {s.text !== "" && <blockquote class="passage">{marked(s.text, quote || s.quote)}</blockquote>}
+      <p class="row-actions">
+        {to && <span class="button"><Away to={to}>{t("openAway")}</Away></span>}
+        {s.text !== "" && <span class="with-label"><CopyButton text={() => quote || s.text} label={t("copyQuote")} /><span aria-hidden="true">{t("copyQuote")}</span></span>}
+      </p>
+    </>
+  );
+}
+
+/** Where the answer cites a source: each place in its words, which leads there. */
+function Places({ turn, of }: { turn: Turn; of: string }): JSX.Element | null {
+  const list = spots(answerText(turn.object.value)).filter((p) => p.ref === of).slice(0, 12);
+  if (list.length === 0) return null;
+  const jump = (n: number) => {
+    const chip = document.querySelectorAll<HTMLElement>(`.turn[data-task="${CSS.escape(turn.id)}"] .message .chip[data-ref="${CSS.escape(of)}"]`)[n];
+    chip?.scrollIntoView({ block: "center" });
+    chip?.classList.add("flash");
+    setTimeout(() => chip?.classList.remove("flash"), 1600);
+  };
+  return (
+    <>
+      <h4>{t("citedHere")}</h4>
+      <ul class="places">{list.map((p, n) => <li key={n}><button type="button" onClick={() => jump(n)}><Icon name="quote" size={14} /><span>{p.words}</span></button></li>)}</ul>
+    </>
+  );
+}
+
+export function Drawer({ turn, sources, at, quote, cited, show, body }: DrawerProps): JSX.Element {
   const s = sources[at];
-  const to = s ? safe(s.url) : null;
   return (
     <aside class="drawer" aria-label={t("sources")}>
       <header class="bar">
@@ -75,13 +109,9 @@ export function Drawer({ sources, at, quote, cited, show, body }: DrawerProps): 
         {!s && <p class="meta">{t("gone")}</p>}
         {s && <>
           <h3>{s.title}</h3>
-          {s.place !== s.title && <p class="meta place">{s.place}</p>}
-          {s.text !== "" && <blockquote class="passage">{marked(s.text, quote || s.quote)}</blockquote>}
-          <p class="row-actions">
-            {to && <span class="button"><Away to={to}>{t("openAway")}</Away></span>}
-            {s.text !== "" && <span class="with-label"><CopyButton text={() => quote || s.text} label={t("copyQuote")} /><span aria-hidden="true">{t("copyQuote")}</span></span>}
-          </p>
+          <Passage source={s} quote={quote} />
         </>}
+        {s && turn && <Places turn={turn} of={s.ref} />}
         <h4>{t("allSources")}</h4>
         <ul class="source-list">
           {sources.map((x, i) => (

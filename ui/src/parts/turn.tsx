@@ -8,27 +8,36 @@ import { number, span, t } from "../i18n";
 import { go } from "../route";
 import type { Conversation } from "../store/conversation";
 import { answerText, presented } from "../store/output";
+import { reportOf, workerOf } from "../store/report";
 import type { Turn } from "../store/turn";
 import { Answered, Ask } from "./asks";
 import { Button, CopyButton, IconButton } from "./buttons";
 import { Presented, Sent } from "./files";
 import { planIn, PlanList } from "./plan";
+import { ReportCard } from "./reportcard";
+import { inTeam, TeamView } from "./team";
 import { Output } from "./work";
 
 export function TurnView({ turn, conversation, last }: { turn: Turn; conversation: Conversation; last: boolean }): JSX.Element {
   const o = turn.object.value;
   const ended = turn.ended.value;
   const live = turn.state.value === "known" && !ended;
+  const team = o?.teams?.at(-1);
+  const report = reportOf(o);
+  // A child whose work stands in a step or in a team's column is not listed once more.
+  const steps = new Set(o ? (o.plans ?? []).flatMap((p) => p.steps.map((s) => workerOf(o, s)?.task_id)) : []);
   return (
-    <article class={"turn" + (last ? " last" : "")} data-task={turn.id} data-status={o?.status ?? ""}>
+    <article class={"turn" + (last ? " last" : "") + (team ? " with-team" : "")} data-task={turn.id} data-status={o?.status ?? ""}>
       {turn.question !== null && <Question turn={turn} conversation={conversation} ended={ended} />}
       {turn.question === null && turn.resume !== undefined && <Answered resume={turn.resume} />}
       <div class="answer">
         <h2 class="sr">{t("answerWord")}</h2>
         {(o?.attempt ?? 1) > 1 && <p class="note"><Icon name="again" />{t("retryNote")}</p>}
-        {!o?.interrupts?.some((ask) => planIn(ask.value)) && o?.plans?.map((plan) => <PlanList key={plan.id} plan={plan} live={live} />)}
-        {o && <Output items={o.output} place={{ turn, live, depth: 0, asks: last && o.status === "input_required" }} />}
-        {o?.tasks?.map((child) => <Child key={child.task_id} child={child} turn={turn} live={live} />)}
+        {!o?.interrupts?.some((ask) => planIn(ask.value)) && o?.plans?.filter((p) => !team || p.team_id === undefined).map((plan) => <PlanList key={plan.id} plan={plan} live={live} task={o} turn={turn} />)}
+        {o && team && <TeamView o={o} team={team} turn={turn} live={live} />}
+        {o && <Output items={report ? o.output.filter((i) => i.id !== report.id) : o.output} place={{ turn, live: live && !report, depth: 0, asks: last && o.status === "input_required" }} />}
+        <Children o={o} turn={turn} live={live} without={steps} />
+        {report && <ReportCard item={report} turn={turn} conversation={conversation} live={live} />}
         {live && (o?.output.length ?? 0) === 0 && <Waiting turn={turn} status={o?.status} />}
         {!o && ended && <p class="meta"><Spinner /> {t("loading")}</p>}
         {o && ended && <Presented paths={presented(o)} />}
@@ -45,12 +54,33 @@ function Waiting({ turn, status }: { turn: Turn; status: string | undefined }): 
   return <p class="waiting"><Spinner /><span>{status === "queued" ? t("queued") : t("working")}</span><span class="meta">{span(Math.max(0, Math.floor((now - turn.created) / 1000) * 1000)).replace(".0", "")}</span></p>;
 }
 
+const several = 4;
+
+/** Sub-agents that no tool's result contains. Of many there is one line that counts them, and the list opens below it. */
+function Children({ o, turn, live, without }: { o: TaskObject | null; turn: Turn; live: boolean; without: Set<string | undefined> }): JSX.Element | null {
+  const list = (o?.tasks ?? []).filter((c) => !without.has(c.task_id) && !(o && inTeam(o, c)));
+  const [open, setOpen] = useState(false);
+  if (list.length === 0) return null;
+  const all = list.map((child) => <Child key={child.task_id} child={child} turn={turn} live={live} many={list.length > several} />);
+  if (list.length <= several) return <>{all}</>;
+  const done = list.filter((c) => c.status === "completed").length, failed = list.filter((c) => c.status === "failed").length;
+  return (
+    <section class={"work" + (open ? " open" : "")}>
+      <button type="button" class="work-head" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {live && done + failed < list.length ? <Spinner /> : <Icon name={failed > 0 ? "warn" : "check"} />}
+        <strong>{t("nAgents", list.length)}</strong><span class="meta grow">{[t("nDone", done), failed > 0 ? t("nFailed", failed) : ""].filter(Boolean).join(" · ")}</span><Icon name={open ? "chevronUp" : "chevronDown"} />
+      </button>
+      {open && <div class="work-rows">{all}</div>}
+    </section>
+  );
+}
+
 /** A sub-agent that no tool's result contains. */
-function Child({ child, turn, live }: { child: TaskObject; turn: Turn; live: boolean }): JSX.Element {
+function Child({ child, turn, live, many }: { child: TaskObject; turn: Turn; live: boolean; many: boolean }): JSX.Element {
   const [chosen, choose] = useState<boolean | null>(null);
   const failed = child.status === "failed";
   const working = live && child.status !== "completed" && child.status !== "canceled" && child.status !== "expired" && !failed;
-  const open = chosen ?? working;
+  const open = chosen ?? (working && !many);
   const n = child.output.filter((i) => i.type !== "tool_result").length;
   return (
     <section class={"agent" + (failed ? " failed" : "")}>

@@ -6,15 +6,15 @@ import { get, post } from "../wire/api";
 export interface Model { name: string; provider: string; model: string; thinking: boolean; vision: boolean; default: boolean; usable: boolean }
 export interface Assistant { id: string; name: string }
 
-/** plan: the agent writes down what it is going to do, and keeps the list. */
-export interface Choice { assistant: string; model: string; thinking: boolean; plan: boolean }
+/** plan: the agent writes down what it is going to do, and keeps the list. subs: it may delegate. agent: one that somebody made. */
+export interface Choice { assistant: string; model: string; thinking: boolean; plan: boolean; subs: boolean; agent: string }
 
 export const models = signal<Model[]>([]);
 export const assistants = signal<Assistant[]>([]);
 export const usable = computed(() => models.value.filter((m) => m.usable));
 const planners = signal<ReadonlySet<string>>(new Set());
 const kept = signal<Record<string, Choice>>({});
-const none: Choice = { assistant: "", model: "", thinking: true, plan: false };
+const none: Choice = { assistant: "", model: "", thinking: true, plan: false, subs: false, agent: "" };
 
 /** Asks the server what there is to choose from. One that has no list of models offers no choice of them. */
 export async function learnChoices(): Promise<void> {
@@ -42,7 +42,7 @@ export function choiceOf(thread: string): Choice {
 function read(key: string): Choice | null {
   try {
     const v = JSON.parse(keep.get(key) ?? "null") as Partial<Choice> | null;
-    return v && { assistant: String(v.assistant ?? ""), model: String(v.model ?? ""), thinking: v.thinking !== false, plan: v.plan === true };
+    return v && { assistant: String(v.assistant ?? ""), model: String(v.model ?? ""), thinking: v.thinking !== false, plan: v.plan === true, subs: v.subs === true, agent: String(v.agent ?? "") };
   } catch { return null; }
 }
 
@@ -65,5 +65,7 @@ export function configurable(choice: Choice): { configurable?: Record<string, un
   if (usable.value.some((m) => m.name === choice.model)) out["model_name"] = choice.model;
   if (modelOf(choice)?.thinking) out["thinking_enabled"] = choice.thinking;
   if (choice.plan && plans(choice)) out["is_plan_mode"] = true;
+  if (choice.subs && plans(choice)) out["subagent_enabled"] = true;
+  if (choice.agent !== "" && choice.assistant === "") out["agent_name"] = choice.agent;
   return Object.keys(out).length === 0 ? {} : { configurable: out };
 }

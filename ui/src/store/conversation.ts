@@ -20,6 +20,8 @@ export class Conversation {
   readonly tip = signal<string | null>(null);
   /** How many turns of the path are shown, from its end. */
   readonly window = signal(20);
+  /** Counts what was learned of turns that were there already: their ids, and what they come after. */
+  private learned = signal(0);
   private complete = false; // all runs are known
   private life = new AbortController();
   private following: Turn | null = null;
@@ -43,11 +45,15 @@ export class Conversation {
   readonly hasEarlier = computed(() => this.path.value.length > this.window.value || (!this.complete && this.turns.value.length > 0));
   readonly working = computed(() => this.path.value.find((t) => t.state.value !== "unsent" && !t.ended.value) ?? null);
 
-  private before(t: Turn): Turn | undefined {
+  /** Which turn each comes after, worked out once for a list of turns: a thread may have thousands. */
+  private order = computed(() => {
+    void this.learned.value;
     const turns = this.turns.value;
-    if (t.after !== undefined) return turns.find((x) => x.id !== "" && x.id === t.after);
-    return turns[turns.indexOf(t) - 1];
-  }
+    const byID = new Map(turns.filter((x) => x.id !== "").map((x) => [x.id, x]));
+    return new Map(turns.map((x, i): [Turn, Turn | undefined] => [x, x.after === undefined ? turns[i - 1] : byID.get(x.after)]));
+  });
+
+  private before(t: Turn): Turn | undefined { return this.order.value.get(t); }
 
   /** The versions of a turn: those that come after the same one, itself among them. */
   versions(t: Turn): Turn[] {
@@ -87,7 +93,7 @@ export class Conversation {
     for (const run of runs.toReversed()) {
       const key = run.metadata["page_key"];
       const turn = turns.find((t) => t.id === run.run_id) ?? turns.find((t) => t.id === "" && t.key === key);
-      if (turn) turn.learn(run);
+      if (turn) { const was = turn.id + turn.after; turn.learn(run); if (turn.id + turn.after !== was) this.learned.value++; }
       else turns.push(Turn.of(run));
     }
     if (!older) { // what was rolled back is gone
@@ -189,6 +195,7 @@ export class Conversation {
       await upload(this.thread, turn.attached);
       if (turn.attached.length > 0) turn.files.value = turn.attached.map((f) => f.name ?? f.file.name);
       turn.id = turn.after === undefined ? await this.start(turn) : await this.fork(turn);
+      this.learned.value++;
       turn.state.value = "known";
     } catch (err) {
       if (err instanceof Refusal && (err.status === 0 || err.status >= 500)) await this.sync(); // it may have arrived
@@ -244,6 +251,7 @@ export class Conversation {
     turn.resume = answers;
     try {
       turn.id = created(await send("POST", `/tasks/${asked.id}/input`, { answers, stream: true, metadata: { page_key: turn.key } }));
+      this.learned.value++;
       turn.state.value = "known";
       this.tip.value = null;
     } catch (err) {

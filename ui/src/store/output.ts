@@ -92,7 +92,7 @@ export function sourcesOf(o: TaskObject | null, earlier: readonly TaskObject[] =
   const out = new Map<string, Source>();
   const visit = (list: readonly (Item | Block)[]) => {
     for (const e of list) {
-      if (isItem(e)) { visit(e.block_list ?? []); continue; }
+      if (isItem(e)) { visit(e.block_list ?? []); for (const child of e.tasks ?? []) visit(child.output); continue; }
       if (typeof e.id === "number" && e.id > 0 && !out.has(String(e.id))) {
         const [title = "", ...place] = (e.name ?? "").split(" — ");
         const url = e.url ?? "";
@@ -100,7 +100,11 @@ export function sourcesOf(o: TaskObject | null, earlier: readonly TaskObject[] =
       }
     }
   };
-  visit(o?.output ?? []);
+  const through = (task: TaskObject | null) => {
+    visit(task?.output ?? []);
+    for (const child of task?.tasks ?? []) through(child);
+  };
+  through(o);
   const missing = [...citedIn(o).keys()].filter((ref) => !out.has(ref));
   for (const ref of missing) {
     for (const old of earlier) {

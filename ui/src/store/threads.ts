@@ -1,7 +1,7 @@
 // The list of threads. It is asked for in a light form every few seconds; what costs reading a thread's state, its first question
 // and what it asks, is fetched for those threads alone that have changed.
 import { computed, signal } from "@preact/signals";
-import { post, send, Refusal } from "../wire/api";
+import { get, post, send, Refusal } from "../wire/api";
 import { down, up } from "../wire/follow";
 import { textOf } from "./turn";
 
@@ -13,6 +13,7 @@ export interface Thread {
   updated: number;
   /** What it asks a person, if it does. */
   asks: string | null;
+  pinned: boolean;
 }
 
 interface Light { thread_id: string; metadata: Record<string, unknown>; status: string; updated_at: string }
@@ -68,7 +69,7 @@ async function ask(): Promise<void> {
     return {
       id: l.thread_id, named: isNamed, status: l.status, updated: Date.parse(l.updated_at),
       title: isNamed ? named : first !== "" ? first : (was?.title ?? ""),
-      asks: d ? questionIn(d) : (was?.asks ?? null),
+      asks: d ? questionIn(d) : (was?.asks ?? null), pinned: l.metadata["pinned"] === true,
     };
   });
   for (const t of all.value) { // asked a moment ago, and not on the server's list yet
@@ -96,13 +97,34 @@ export function words(value: unknown): string {
 
 /** Lists a thread at once, before the server does. */
 export function announceNew(id: string, title: string): void {
-  if (!find(id)) all.value = [{ id, title, named: false, status: "new", updated: Date.now(), asks: null }, ...all.value];
+  if (!find(id)) all.value = [{ id, title, named: false, status: "new", updated: Date.now(), asks: null, pinned: false }, ...all.value];
 }
 
 export async function rename(id: string, title: string): Promise<void> {
   all.value = all.value.map((t) => (t.id === id ? { ...t, title: title || t.title, named: title !== "" } : t));
   await send("PATCH", "/threads/" + id, { metadata: { title } });
   await refresh();
+}
+
+export async function pin(id: string, pinned: boolean): Promise<void> {
+  all.value = all.value.map((t) => (t.id === id ? { ...t, pinned } : t));
+  await send("PATCH", "/threads/" + id, { metadata: { pinned } });
+  await refresh();
+}
+
+/** A thread in whose texts something was found, with the words around it. */
+export interface Hit { thread: string; before: string; match: string; after: string }
+export const hits = signal<{ q: string; list: Hit[] } | null>(null);
+let looking = 0;
+
+/** Looks through the texts of all threads, when typing has paused. */
+export function searchTexts(q: string): void {
+  clearTimeout(looking);
+  if (q.trim().length < 2) { hits.value = null; return; }
+  looking = window.setTimeout(() => {
+    void get<{ matches: { thread_id: string; before: string; match: string; after: string }[] }>("/threads/search-text?q=" + encodeURIComponent(q.trim()))
+      .then((found) => { hits.value = { q, list: found.matches.map((m) => ({ thread: m.thread_id, before: m.before, match: m.match, after: m.after })) }; }, () => { hits.value = { q, list: [] }; });
+  }, 250);
 }
 
 export const undoTime = 10_000;

@@ -57,7 +57,7 @@ export class Turn {
     this.state.value = "known";
     const resume = run.kwargs.command?.resume;
     if (resume !== undefined) { this.resume = resume; this.question = null; }
-    else this.question = questionOf(run.kwargs.input);
+    else this.question = questionOf(run.kwargs.input) ?? (typeof run.metadata["page_question"] === "string" ? run.metadata["page_question"] : null);
     const after = run.metadata["page_after"];
     if (typeof after === "string") this.after = after;
     const files = run.metadata["page_files"];

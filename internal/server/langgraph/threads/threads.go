@@ -54,6 +54,12 @@ func (s *Service) Mount(t *edge.Routes) {
 	t.Handle("POST /threads", s.create, edge.Doc{Summary: "Create a thread", Body: creation{}, Answer: Thread{}, Fails: []int{409}})
 	t.Handle("POST /threads/search", s.search, edge.Doc{Summary: "Search threads", Body: criteria{}, Answer: []Thread{}})
 	t.Handle("POST /threads/count", edge.Count(s.counted), edge.Doc{Summary: "Count threads", Body: criteria{}, Answer: 0})
+	t.Handle("GET /threads/search-text", s.searchText, edge.Doc{
+		Summary: "Find words in the messages of threads: the newest place of each, the newest threads first. complete: every thread was looked at",
+		Query:   jsonvalue.Object{{"q", edge.Text("words, in their order; case does not matter")}, {"limit", defaultMatches}},
+		Answer:  jsonvalue.Object{{"matches", []Match{}}, {"complete", false}},
+		Fails:   []int{422},
+	})
 	t.Handle("POST /threads/prune", s.prune, edge.Doc{
 		Summary: "Delete threads, or all but their latest state", Body: pruning{}, Answer: jsonvalue.Object{{"pruned_count", 0}}, Fails: []int{409},
 	})

@@ -1,0 +1,41 @@
+// A report in the conversation: what it is about, and the way to it.
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Item } from "../../tasks";
+import { Icon, Spinner } from "../icons";
+import { number, t } from "../i18n";
+import { go, route } from "../route";
+import type { Conversation } from "../store/conversation";
+import { bodyOf, outline, plain, spots, textOf } from "../store/report";
+import type { Turn } from "../store/turn";
+
+const beside = "(min-width: 1200px)";
+
+export function ReportCard({ item, turn, conversation, live }: { item: Item; turn: Turn; conversation: Conversation; live: boolean }): JSX.Element {
+  const text = textOf(item);
+  const writing = live && item.status === "in_progress";
+  const open = () => go({ name: "thread", id: conversation.thread, report: turn.id });
+  // The one who waited for it has it opened, where there is room; nobody who only looks in.
+  useEffect(() => {
+    const r = route.peek();
+    if (turn.own && live && matchMedia(beside).matches && r.name === "thread" && r.report === undefined) go({ ...r, report: turn.id }, true);
+  }, [item.id]);
+  const r = route.value;
+  const here = r.name === "thread" && r.report === turn.id;
+  const body = writing ? "" : bodyOf(text);
+  const first = body.split(/\n\s*\n/).map((p) => p.trim()).find((p) => p !== "" && !/^[#>|`*+-]/.test(p)) ?? "";
+  const title = outline(text.slice(0, 2000))[0]?.title ?? t("report");
+  const cites = writing ? 0 : new Set(spots(text).map((s) => s.ref)).size;
+  const words = text.length;
+  return (
+    <section class={"report-card" + (here ? " here" : "")} aria-label={t("report")}>
+      <button type="button" class="report-open" aria-expanded={here} onClick={here ? () => go({ name: "thread", id: conversation.thread }) : open}>
+        {writing ? <Spinner /> : <Icon name="file" />}
+        <span class="grow"><strong>{title}</strong>
+          <span class="meta">{writing ? t("writingReport", number(words)) : [t("report"), cites === 1 ? t("oneSource") : cites > 1 ? t("nSources", cites) : ""].filter(Boolean).join(" · ")}</span></span>
+        <span class="button small">{here ? t("closeReport") : t("openReport")}</span>
+      </button>
+      {first !== "" && <p class="report-first">{plain(first).slice(0, 420)}</p>}
+    </section>
+  );
+}
