@@ -39,6 +39,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	p.click(`.foot-row [aria-label="Inspect"]`)
 	p.until("there are frames", `document.querySelectorAll(".event").length > 20`)
 	check("inspector")
+	run := hash(p)
 	p.visit(s.url() + "/#/")
 	p.ask("Clean up the exports")
 	p.until("it asks", `document.querySelector(".ask")`)
@@ -65,8 +66,44 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	p.visit(s.url() + "/#/components")
 	p.until("components are there", `document.querySelectorAll(".gallery section").length > 10`)
 	check("components")
+	for _, place := range []string{"agents", "models", "usage", "documents"} {
+		p.visit(s.url() + "/#/" + place)
+		p.until("the page is there", `document.querySelector(".shelf h1")`)
+		check(place)
+	}
+	for _, side := range []string{"Checkpoints", "Time and tokens by step", "values"} {
+		p.visit(s.url() + "/" + run)
+		p.press(side)
+		p.until("it is read", `document.querySelectorAll(".diamond").length > 3 && !document.querySelector(".pane").innerText.includes("Loading")`)
+		check("inspector, " + side)
+	}
+	p.press("As a table")
+	check("inspector, lanes as a table")
 	p.size(390, 844, true)
 	p.visit(s.url() + "/#/threads")
 	p.until("threads are listed", `document.querySelector(".thread")`)
 	check("threads on a phone")
+
+	p.size(1360, 900, false)
+	fresh := newStageWith(t, "offline")
+	p.visit(fresh.url())
+	p.until("the examples are there", `document.querySelector(".examples")?.innerText.includes("A team")`)
+	p.click(".examples li:nth-child(2) button")
+	p.until("it asks", `document.querySelector(".review-steps")`)
+	p.press("Comment on step 1")
+	check("a plan with a comment")
+	p.fill(".step-remark textarea", "In short")
+	p.press("Accept the changes and start")
+	p.until("the report is there", `document.querySelector(".report .references li") && `+complete)
+	p.click(".report-text .md .chip")
+	p.until("a passage is open", `document.querySelector(".peek .passage")`)
+	check("report")
+	for _, tab := range []string{"sources", "activity"} {
+		p.eval(`document.querySelector("#tab-`+tab+`").click()`, nil)
+		check("report, " + tab)
+	}
+	p.visit(fresh.url() + "/#/")
+	p.click(".examples li:nth-child(3) button")
+	p.until("the team is done", complete)
+	check("team")
 }

@@ -29,9 +29,26 @@ var hostile = []string{
 	`<!--<img src=x onerror=pwned=1>-->`, `<![CDATA[<script>pwned=1</script>]]>`, `<?xml-stylesheet href="https://evil.example/17.xsl"?>`, `<x onclick=pwned=1>x</x>`, `__proto__`, `constructor`,
 }
 
+// The same wishes in other dress: every handler and every scheme in markup, in links, in reference links, in images and in fences.
+func init() {
+	for _, tag := range []string{"img src=x onerror", "svg onload", "body onpageshow", "input onfocus", "marquee onstart", "video onerror", "audio onerror", "details ontoggle", "select onfocus", "textarea onfocus", "keygen onfocus", "object onerror", "a onmouseover", "div onpointerenter", "p onanimationstart"} {
+		hostile = append(hostile, "<"+tag+"=pwned=1>", "**<"+tag+"=pwned=1>**", "`<"+tag+"=pwned=1>`")
+	}
+	for _, to := range []string{"javascript:pwned=1", "JAVASCRIPT:pwned=1", "javascript&colon;pwned=1", "java%73cript:pwned=1", "vbscript:pwned=1", "data:text/html;base64,PHNjcmlwdD5wd25lZD0xPC9zY3JpcHQ+", "//evil.example/p", "\\\\evil.example\\p"} {
+		hostile = append(hostile, "[a]("+to+")", "[a][z]\n\n[z]: "+to, "![a]("+to+")", "<"+to+">")
+	}
+	for _, lang := range []string{"mermaid", "math", "katex", "css", "svg"} {
+		hostile = append(hostile, "```"+lang+"\nclick a href \"javascript:pwned=1\" <img src=https://evil.example/f.png onerror=pwned=1>\n```")
+	}
+	for _, formula := range []string{`\href{javascript:pwned=1}{x}`, `\url{https://evil.example}`, `\includegraphics{https://evil.example/g.png}`, `\htmlStyle{background:url(https://evil.example/h.png)}{x}`, `\class{x}{y}`, `\html@mathml{<img src=x onerror=pwned=1>}{x}`} {
+		hostile = append(hostile, "$"+formula+"$", "$$\n"+formula+"\n$$")
+	}
+	hostile = append(hostile, `<div style="position:fixed;inset:0">over everything</div>`, `<style>#app{display:none}</style>`, `@import url(https://evil.example/i.css);`, `expression(pwned=1)`, `{{constructor.constructor('pwned=1')()}}`, `${pwned=1}`, `%3Cscript%3Epwned=1%3C/script%3E`, "\u202e<script>pwned=1</script>", "<scr\u0000ipt>pwned=1</script>", `<a href="https://evil.example" ping="https://evil.example/ping">x</a>`)
+}
+
 // TestHostileTextIsOnlyRead lets a model, a tool's name, a title and an address say hostile things: no script runs, nothing is loaded.
 func TestHostileTextIsOnlyRead(t *testing.T) {
-	if len(hostile) < 60 {
+	if len(hostile) < 150 {
 		t.Fatalf("there are only %d strings", len(hostile))
 	}
 	s := newStage(t)

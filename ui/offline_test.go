@@ -46,7 +46,14 @@ func performOffline(dir, addr string) error {
 		return err
 	}
 	close(ready)
-	srv, err := httpapi.New(rt, httpapi.Options{Page: page(), Model: "offline", Models: []httpapi.Model{{Name: "offline", Provider: "offline", Default: true, Usable: true}}})
+	srv, err := httpapi.New(rt, httpapi.Options{Page: page(), Model: "offline", Models: []httpapi.Model{{Name: "offline", Provider: "offline", Default: true, Usable: true}}, Documents: func(ctx context.Context, query string, limit int) (httpapi.Found, error) {
+		var out httpapi.Found
+		passages, err := index.Search(ctx, query, limit)
+		for _, f := range passages {
+			out.Passages = append(out.Passages, httpapi.Passage{Title: f.Title, Trail: f.Trail, Path: f.Path, Anchor: f.Anchor, Position: f.Position(), Snippet: f.Snippet("«", "»"), Text: f.Text})
+		}
+		return out, err
+	}})
 	if err != nil {
 		return err
 	}

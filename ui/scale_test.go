@@ -26,7 +26,8 @@ func paragraph(n int) string {
 	return fmt.Sprintf("Paragraph %d: the river carries *boats* past kilometre %d, unhurriedly, and **nobody** counts them twice; that is all there is to say of it here.\n\n", n, 400+n)
 }
 
-// long says as many paragraphs as the question wants: "Long 500 every 10ms in words", or in pieces of some kilobytes.
+// long says as many paragraphs as the question wants: "Long 500 every 10ms in words", or in pieces of some kilobytes. "after 400" lets the
+// first of them come at once.
 func long(asked string) scripted.Script {
 	f := strings.Fields(asked)
 	n, _ := strconv.Atoi(f[1]) // a test that says no number gets nothing
@@ -36,7 +37,16 @@ func long(asked string) scripted.Script {
 		b.WriteString(paragraph(i))
 	}
 	if f[len(f)-1] == "words" {
-		return scripted.Every(pace).Words(b.String())
+		script := scripted.Script{}
+		if f[4] == "after" {
+			skip, _ := strconv.Atoi(f[5])
+			var head strings.Builder
+			for i := range skip {
+				head.WriteString(paragraph(i))
+			}
+			return script.Pieces(head.String()).Every(pace).Words(b.String()[head.Len():])
+		}
+		return script.Every(pace).Words(b.String())
 	}
 	var pieces []string
 	for text := b.String(); text != ""; {

@@ -79,7 +79,7 @@ export function App(): JSX.Element {
         {r.name === "thread" && c && <ThreadPage conversation={c} key={c.thread} />}
         {r.name === "run" && <Inspector id={r.id} seq={r.seq} />}
         {r.name === "components" && <Components />}
-        {(r.name === "agents" || r.name === "models" || r.name === "documents" || r.name === "usage") && <Shelf place={r.name} />}
+        {(r.name === "agents" || r.name === "skills" || r.name === "memory" || r.name === "models" || r.name === "documents" || r.name === "usage") && <Shelf place={r.name} />}
         {report !== null && c ? <Report conversation={c} task={report} key={report} /> : opened.value ? <SourceDrawer /> : r.name === "thread" && c && <FilesDrawer conversation={c} />}
       </div>
       <Palette />

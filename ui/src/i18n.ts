@@ -70,6 +70,7 @@ const en = {
   forkFrom: "Fork from here", forking: "Forking…", speed: "Speed", wire: "Wire", framesOf: "{0} frames", stepsAndCost: "Time and tokens by step",
   timeWord: "Time", nodeWord: "Node", asTable: "As a table", asLanes: "As lanes", journalFile: "Save the frames",
   allKinds: "All kinds", conversationWord: "To the conversation", "delete": "Delete",   filterKind: "Kind of events", lane: "Lane", fromEvent: "From", toEvent: "To", subs: "Sub-agents", subsHint: "Let the agent delegate parts of the work", removeAgent: "Ask the usual agent",
+  skills: "Skills", memory: "Memory", skillsLead: "Instructions that an agent reads when it needs them.", memoryLead: "What agents keep for later conversations. You may remove any of it.", isOn: "on", turnOn: "Switch on", turnOff: "Switch off", rememberThis: "Something to remember", remember: "Remember", forget: "Forget", askExpert: "Say something to {0}", youSaid: "You said: {0}",
 };
 
 const zh: typeof en = {
@@ -134,6 +135,7 @@ const zh: typeof en = {
   stepsAndCost: "各步的时间与词元", timeWord: "时间", nodeWord: "节点", asTable: "以表格显示", asLanes: "以泳道显示", journalFile: "保存帧", allKinds: "所有种类",
   conversationWord: "回到对话", "delete": "删除", filterKind: "事件种类", lane: "泳道", fromEvent: "从",
   toEvent: "到", subs: "子代理", subsHint: "让代理把部分工作交给子代理", removeAgent: "改用默认代理",
+  skills: "技能", memory: "记忆", skillsLead: "代理需要时阅读的说明。", memoryLead: "代理为以后的对话保留的内容。你可以删除任何一条。", isOn: "开启", turnOn: "开启", turnOff: "关闭", rememberThis: "要记住的事", remember: "记住", forget: "忘记", askExpert: "对 {0} 说", youSaid: "你说了：{0}",
 };
 
 export type Word = keyof typeof en;

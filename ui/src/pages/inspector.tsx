@@ -26,6 +26,7 @@ export function InspectorPage({ id, seq }: { id: string; seq: number | null }): 
   const [wire, setWire] = useState<Wire>("task");
   const [side, setSide] = useState<"reader" | "state" | "steps">("reader");
   const [kind, setKind] = useState("");
+  const [picked, setPicked] = useState<number | null>(null);
   const [table, setTable] = useState(false);
   const [saved, setSaved] = useState<{ thread: string; list: Checkpoint[] }>({ thread: "", list: [] });
   useEffect(() => {
@@ -66,7 +67,9 @@ export function InspectorPage({ id, seq }: { id: string; seq: number | null }): 
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   });
-  const marked = Math.max(0, places.findLastIndex((p) => p <= at));
+  // Several checkpoints may stand at one frame: the one that was picked counts for as long as the head is there.
+  const marked = picked !== null && places[picked] === at ? picked : Math.max(0, places.findLastIndex((p) => p <= at));
+  const pick = (n: number) => { setPicked(n); to(places[n] ?? end); };
   const team = frames.some((f) => f.type === "task.team.formed");
   const kinds = useMemo(() => [...new Set(frames.map(kindOf))].sort(), [frames]);
   const bits = useMemo(() => lanesOf(frames, id), [frames, id]);
@@ -103,7 +106,7 @@ export function InspectorPage({ id, seq }: { id: string; seq: number | null }): 
               </div></div>
           ))}
           {saved.list.length > 0 && <div class="lane"><span>{t("checkpoints")}</span><div class="track">
-            {places.map((p, i) => <button key={i} type="button" tabIndex={-1} class={"diamond" + (i === marked ? " here" : "")} title={`${i} · ${saved.list[i]!.next.join(", ")}`} style={{ left: (100 * p) / Math.max(1, end) + "%" }} onClick={() => { to(p); setSide("state"); }} />)}
+            {places.map((p, i) => <button key={i} type="button" tabIndex={-1} class={"diamond" + (i === marked ? " here" : "")} title={`${i} · ${saved.list[i]!.next.join(", ")}`} style={{ left: (100 * p) / Math.max(1, end) + "%" }} onClick={() => { pick(i); setSide("state"); }} />)}
             <span class="head-line" style={{ left: (100 * at) / Math.max(1, end) + "%" }} />
           </div></div>}
         </section>}
@@ -115,8 +118,8 @@ export function InspectorPage({ id, seq }: { id: string; seq: number | null }): 
           <section class="pane"><div class="tabs pane-tabs" role="group" aria-label={t("whatWasSeen")}>{(["reader", "state", "steps"] as const).map((w) => <button key={w} type="button" aria-pressed={side === w} onClick={() => setSide(w)}>{t(w === "reader" ? "whatWasSeen" : w === "state" ? "checkpoints" : "stepsAndCost")}</button>)}</div>
             <div class="pane-body" tabIndex={0} role="region" aria-label={t("whatWasSeen")}>
               {side === "reader" && <Seen object={seen} />}
-              {side === "state" && <StatePane list={saved.list} at={marked} choose={(n) => to(places[n] ?? end)} thread={saved.thread} run={id} />}
-              {side === "steps" && <StepsPane list={saved.list} at={marked} choose={(n) => { to(places[n] ?? end); }} />}
+              {side === "state" && <StatePane list={saved.list} at={marked} choose={pick} thread={saved.thread} run={id} />}
+              {side === "steps" && <StepsPane list={saved.list} at={marked} choose={pick} />}
             </div></section>
         </div>
       </>}

@@ -9,9 +9,11 @@ import type { Place } from "../route";
 import { models } from "../store/choices";
 import { get, Refusal } from "../wire/api";
 import { AgentsShelf } from "./agents";
+import { MemoryShelf } from "./memory";
+import { SkillsShelf } from "./skills";
 
 export function ShelfPage({ place }: { place: Place }): JSX.Element {
-  const word = place as "agents" | "models" | "documents" | "usage";
+  const word = place as "agents" | "skills" | "memory" | "models" | "documents" | "usage";
   return (
     <main class="conversation" aria-label={t(word)}>
       <header class="bar only-phone"><a class="icon-button" href="#/threads" aria-label={t("threads")}><Icon name="menu" /></a><span class="bar-title">{t(word)}</span></header>
@@ -23,6 +25,8 @@ export function ShelfPage({ place }: { place: Place }): JSX.Element {
         {place === "documents" && <DocumentsShelf />}
         {place === "usage" && <UsageShelf />}
         {place === "agents" && <AgentsShelf />}
+        {place === "skills" && <SkillsShelf />}
+        {place === "memory" && <MemoryShelf />}
       </div></div>
     </main>
   );

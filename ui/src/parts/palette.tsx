@@ -8,7 +8,7 @@ import { theme } from "../prefs";
 import { go, route } from "../route";
 import { find, pin, remove, threads } from "../store/threads";
 import { Dialog } from "./dialog";
-import { startRename } from "./rail";
+import { shelves, startRename } from "./rail";
 import { openKeys, openSettings } from "./settings";
 
 const shown = signal(false);
@@ -26,7 +26,7 @@ function commands(): Command[] {
       { icon: "trash", name: t("remove"), run: () => { remove(thread); go({ name: "new" }); } } as Command,
     ] : []),
     ...(thread ? [{ icon: "pin", name: thread.pinned ? t("unpin") : t("pin"), run: () => void pin(thread.id, !thread.pinned).catch(() => {}) } as Command] : []),
-    ...(["documents", "agents", "models", "usage"] as const).map((name): Command => ({ icon: "book", name: t(name), run: () => go({ name }) })),
+    ...shelves().map((name): Command => ({ icon: "book", name: t(name), run: () => go({ name }) })),
     { icon: "gear", name: `${t("theme")}: ${theme.value === "dark" ? t("light") : t("dark")}`, run: () => { theme.value = theme.value === "dark" ? "light" : "dark"; } },
     { icon: "gear", name: t("settings"), run: openSettings },
     { icon: "key", name: t("keys"), keys: "?", run: openKeys },

@@ -1,5 +1,5 @@
 // The list of threads: those that wait for a person first, then by day. Search looks at titles and questions.
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Icon, Spinner } from "../icons";
@@ -9,11 +9,16 @@ import { address, go, route } from "../route";
 import { failures, hits, leaving, loaded, pin, remove, rename, searchTexts, seen, threads, undoRemoval, type Hit, type Thread } from "../store/threads";
 import { IconButton } from "./buttons";
 import { openPalette } from "./palette";
+import { offers } from "../store/routes";
 import { openSettings } from "./settings";
 
 const query = signal("");
-const shelves = ["documents", "agents", "models", "usage"] as const;
-function libraryOpen(): boolean { return shelves.some((name) => name === route.value.name); }
+/** The pages of the library; of those that not every server has, which it has is asked when somebody looks. */
+export function shelves(): ("documents" | "agents" | "models" | "skills" | "memory" | "usage")[] {
+  return ["documents", "agents", "models", ...(offers("/skills") ? ["skills" as const] : []), ...(offers("/memory") ? ["memory" as const] : []), "usage"];
+}
+const library = signal(false);
+effect(() => { if (["documents", "agents", "models", "skills", "memory", "usage"].includes(route.value.name)) library.value = true; });
 const renaming = signal<string | null>(null);
 
 export function Rail(): JSX.Element {
@@ -32,9 +37,9 @@ export function Rail(): JSX.Element {
       </div>
       {leaving.value && <div class="undo" role="status"><span class="grow">{t("removed", leaving.value.title.slice(0, 40) || t("untitled"))}</span><button type="button" class="link" onClick={undoRemoval}>{t("undo")}</button></div>}
       <footer>
-        <details class="rail-places" open={libraryOpen()}>
+        <details class="rail-places" open={library.value} onToggle={(e) => { library.value = e.currentTarget.open; }}>
           <summary class="list-row rail-link" title={t("library")}><Icon name="book" /><span class="grow">{t("library")}</span></summary>
-          {shelves.map((name) => <a key={name} class={"list-row rail-link" + (route.value.name === name ? " selected" : "")} aria-current={route.value.name === name ? "page" : undefined} href={address({ name })}>{t(name)}</a>)}
+          {library.value && shelves().map((name) => <a key={name} class={"list-row rail-link" + (route.value.name === name ? " selected" : "")} aria-current={route.value.name === name ? "page" : undefined} href={address({ name })}>{t(name)}</a>)}
         </details>
         <button type="button" class="list-row rail-link" title={t("settings")} onClick={openSettings}><Icon name="gear" /><span class="grow">{t("settings")}</span></button></footer>
     </nav>

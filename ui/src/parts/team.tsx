@@ -1,12 +1,13 @@
 // A team at work: the phases in a line, the experts side by side, and below them what the lead makes of it. It is drawn from the
 // task's object alone: its team, its plan, and the children whose ids are "<phase>.<expert>".
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Plan, TaskObject, Team } from "../../tasks";
 import { useNow } from "../clock";
 import { Icon, Spinner } from "../icons";
 import { span, t } from "../i18n";
-import { send } from "../wire/api";
+import { offers } from "../store/routes";
+import { newID, send } from "../wire/api";
 import { foundBy } from "../store/report";
 import type { Turn } from "../store/turn";
 import { IconButton } from "./buttons";
@@ -78,7 +79,31 @@ function Expert({ member, parts, turn, live }: { member: { id: string; name: str
         {parts.map((p, i) => <PartView key={p.child.task_id} part={p} turn={turn} live={live && isOpen(p.child)} last={i === parts.length - 1} alone={parts.length === 1} />)}
         {sources > 0 && !working && <p class="meta">{sources === 1 ? t("oneSource") : t("nSources", sources)}</p>}
       </div>
+      {live && turn.id !== "" && offers("/teams/{run}/commands") && <Speak turn={turn} expert={member} />}
     </article>
+  );
+}
+
+/** Something said to one expert while it works. It is on the server's disk when the field is empty again. */
+function Speak({ turn, expert }: { turn: Turn; expert: { id: string; name: string } }): JSX.Element {
+  const [text, setText] = useState("");
+  const [said, setSaid] = useState("");
+  const [problem, setProblem] = useState("");
+  const key = useRef("");
+  const say = () => {
+    const words = text.trim();
+    if (words === "") return;
+    key.current ||= newID(); // the same words sent again are the same message
+    send("POST", `/teams/${turn.id}/commands`, { type: "speak", expert: expert.id, text: words, message_id: key.current })
+      .then(() => { key.current = ""; setText(""); setProblem(""); setSaid(words); }, (err: unknown) => setProblem(err instanceof Error ? err.message : String(err)));
+  };
+  return (
+    <form class="speak" onSubmit={(e) => { e.preventDefault(); say(); }}>
+      {said !== "" && <p class="meta">{t("youSaid", said)}</p>}
+      {problem !== "" && <p class="meta fail-text">{problem}</p>}
+      <span class="row-actions"><input class="field grow" value={text} placeholder={t("askExpert", expert.name)} aria-label={t("askExpert", expert.name)} onInput={(e) => { setText(e.currentTarget.value); key.current = ""; }} />
+        <button type="submit" class="icon-button" aria-label={t("send")} disabled={text.trim() === ""}><Icon name="up" /></button></span>
+    </form>
   );
 }
 
