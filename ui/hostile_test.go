@@ -43,7 +43,7 @@ func init() {
 	for _, formula := range []string{`\href{javascript:pwned=1}{x}`, `\url{https://evil.example}`, `\includegraphics{https://evil.example/g.png}`, `\htmlStyle{background:url(https://evil.example/h.png)}{x}`, `\class{x}{y}`, `\html@mathml{<img src=x onerror=pwned=1>}{x}`} {
 		hostile = append(hostile, "$"+formula+"$", "$$\n"+formula+"\n$$")
 	}
-	hostile = append(hostile, `<div style="position:fixed;inset:0">over everything</div>`, `<style>#app{display:none}</style>`, `@import url(https://evil.example/i.css);`, `expression(pwned=1)`, `{{constructor.constructor('pwned=1')()}}`, `${pwned=1}`, `%3Cscript%3Epwned=1%3C/script%3E`, "\u202e<script>pwned=1</script>", "<scr\u0000ipt>pwned=1</script>", `<a href="https://evil.example" ping="https://evil.example/ping">x</a>`)
+	hostile = append(hostile, `<div style="position:fixed;inset:0">over everything</div>`, `<style>#app{display:none}</style>`, `@import url(https://evil.example/i.css);`, `expression(pwned=1)`, `{{constructor.constructor('pwned=1')()}}`, `${pwned=1}`, `%3Cscript%3Epwned=1%3C/script%3E`, "\u202e<script>pwned=1</script>", "<scr\u200bipt>pwned=1</script>", `<a href="https://evil.example" ping="https://evil.example/ping">x</a>`)
 }
 
 // TestHostileTextIsOnlyRead lets a model, a tool's name, a title and an address say hostile things: no script runs, nothing is loaded.

@@ -125,10 +125,11 @@ func TestATeamStandsSideBySideAndItsAnswerBelow(t *testing.T) {
 	if p.is(`document.querySelector(".answer > .agent")`) {
 		t.Error("an expert is listed twice")
 	}
-	before := p.text(".turn")
+	const words = ".phases, .expert h4, .expert .md, .answer > .message"
+	before := p.text(words)
 	p.reload()
 	p.until("a reload shows the same", complete+` && document.querySelectorAll(".expert .md").length >= 3`)
-	if got := p.text(".turn"); got != before {
+	if got := p.text(words); got != before {
 		t.Errorf("after a reload: %q\nbefore: %q", got, before)
 	}
 	p.clean()

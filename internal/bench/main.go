@@ -98,6 +98,7 @@ var sections = []section{
 	{"agents: middleware", middlewares, "", ""},
 	{"research: what the workflow costs, without models and tools", researching, "", ""},
 	{"sandbox: one command, from the call to its result", sandboxed, "", "the bare interpreter, same run"},
+	{"page: what an answer costs the browser while it is written", pageUnderLoad, "", ""},
 }
 
 func main() {

@@ -26,7 +26,9 @@ effect(() => {
   const r = route.value;
   const was = current.peek();
   if (r.name !== "thread") {
-    if (r.name !== "run") { was?.close(); current.value = null; opened.value = null; shown.value = null; }
+    opened.value = null;
+    shown.value = null;
+    if (r.name !== "run") { was?.close(); current.value = null; }
     return;
   }
   if (was?.thread === r.id) return;

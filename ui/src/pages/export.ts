@@ -21,12 +21,6 @@ const shift: Record<string, string> = { H3: "h2", H4: "h3", H5: "h4", H6: "h5" }
 export function exported(paper: HTMLElement, title: string, cited: Source[]): string {
   const doc = document.implementation.createHTMLDocument(title);
   doc.documentElement.lang = document.documentElement.lang;
-  const sheet = doc.createElement("style");
-  sheet.textContent = style;
-  const charset = doc.createElement("meta");
-  charset.setAttribute("charset", "utf-8");
-  doc.head.prepend(charset);
-  doc.head.append(sheet);
   const seen = new Map<string, number>();
   const known = new Set(cited.map((s) => s.ref));
   for (const part of paper.querySelectorAll(".md")) {
@@ -62,5 +56,6 @@ export function exported(paper: HTMLElement, title: string, cited: Source[]): st
     }
     doc.body.append(head, list);
   }
-  return "<!doctype html>\n" + doc.documentElement.outerHTML + "\n";
+  // The sheet goes in as text: a document of this page stands under the page's own policy, which knows no inline styles.
+  return "<!doctype html>\n" + doc.documentElement.outerHTML.replace("<head>", `<head><meta charset="utf-8"><style>${style}</style>`) + "\n";
 }

@@ -15,6 +15,7 @@ import type { Place } from "./work";
 export function Message({ item, place }: { item: Item; place: Place }): JSX.Element {
   const live = place.live && item.status === "in_progress";
   const blocks = blocksOf(item);
+  if (isPlan(item) && !live && shownElsewhere(place)) return <></>;
   if (isPlan(item)) return <p class="planned">{live ? <Spinner /> : <Icon name="thought" />}<span>{live ? t("planning") : t("planned", planIn(fieldsOf(blocks[0]!.text ?? ""))?.steps.length ?? 0)}</span></p>;
   // Only what is cited in the part that is drawn now needs them: most frames of a stream do not.
   let known: Map<string, Source> | null = null;
@@ -38,4 +39,10 @@ export function Message({ item, place }: { item: Item; place: Place }): JSX.Elem
       </div>
     </Cite.Provider>
   );
+}
+
+/** Whether the plan that a message writes for programs stands beside it as a list, or as a question about it. */
+function shownElsewhere(place: Place): boolean {
+  const o = place.turn?.object.peek();
+  return (o?.plans?.length ?? 0) > 0 || (o?.interrupts ?? []).some((ask) => planIn(ask.value) !== null);
 }

@@ -10,6 +10,7 @@ import { bodyOf, outline, plain, spots, textOf } from "../store/report";
 import type { Turn } from "../store/turn";
 
 const beside = "(min-width: 1200px)";
+const opened = new Set<string>(); // reports that were opened by themselves; nobody is shown one twice
 
 export function ReportCard({ item, turn, conversation, live }: { item: Item; turn: Turn; conversation: Conversation; live: boolean }): JSX.Element {
   const text = textOf(item);
@@ -18,7 +19,9 @@ export function ReportCard({ item, turn, conversation, live }: { item: Item; tur
   // The one who waited for it has it opened, where there is room; nobody who only looks in.
   useEffect(() => {
     const r = route.peek();
-    if (turn.own && live && matchMedia(beside).matches && r.name === "thread" && r.report === undefined) go({ ...r, report: turn.id }, true);
+    if (opened.has(item.id)) return;
+    opened.add(item.id);
+    if (turn.own && matchMedia(beside).matches && r.name === "thread" && r.report === undefined) go({ ...r, report: turn.id }, true);
   }, [item.id]);
   const r = route.value;
   const here = r.name === "thread" && r.report === turn.id;

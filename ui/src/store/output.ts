@@ -18,7 +18,7 @@ export function segments(output: readonly (Item | Block)[]): Segment[] {
     else out.push({ kind: "work", id, rows: [row] });
   };
   for (const entry of output) {
-    if (!isItem(entry)) continue;
+    if (!isItem(entry) || /^handoff_to_/.test(entry.name ?? "")) continue; // who goes on is seen by what it does
     const item = entry;
     const call = item.call_id ?? item.id;
     if (item.type === "message") out.push({ kind: "message", item });

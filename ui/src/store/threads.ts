@@ -81,7 +81,9 @@ async function ask(): Promise<void> {
 
 function questionIn(d: Deep): string | null {
   const first = Object.values(d.interrupts).flat()[0];
-  return first === undefined ? null : words(first.value);
+  if (first === undefined) return null;
+  const tool = typeof first.value === "object" && first.value !== null ? (first.value as Record<string, unknown>)["tool"] : undefined;
+  return words(first.value) || (typeof tool === "string" ? tool + "?" : "");
 }
 
 /** What a question of any form says, in one line. */
