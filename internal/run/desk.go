@@ -166,7 +166,7 @@ func (d *desk) do(h Handler, f FollowUp) {
 		f.NextAt, f.Error, f.Parked = time.Now().Add(h.pause(f.Attempts)), failed.Error(), f.Attempts >= h.Tries
 		if f.Parked {
 			log.Error("a follow-up of a run failed too often and is not tried again", "err", failed)
-		} else {
+		} else if !errors.Is(failed, ErrBusy) { // that passes, and is nobody's fault
 			log.Warn("a follow-up of a run failed and will be tried again", "at", f.NextAt, "err", failed)
 		}
 		err = store.PutOffFollowUp(ctx, f, false)

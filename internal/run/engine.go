@@ -209,6 +209,12 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}
+	if req.Key != "" {
+		n.ID = keyedID(who, thread, req.Key)
+		if was, err := e.opt.Store.Run(ctx, who, n.ID); !errors.Is(err, ErrNotFound) {
+			return was, err
+		}
+	}
 	if !e.enter() {
 		return Run{}, ErrUnavailable
 	}
@@ -273,6 +279,11 @@ func ValidID(field, id string) error {
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// keyedID is the id of the run that a key stands for.
+func keyedID(who Identity, thread, key string) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(who.Owner+"\x00"+thread+"\x00"+key)).String()
+}
 
 // validate refuses what can be known to be wrong before anything is written.
 func (r *Request) validate() error {

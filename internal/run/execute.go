@@ -314,7 +314,7 @@ func (x *execution) settle(ctx context.Context, err error) {
 // followUps are what is to be done after the run, which is as it will be stored.
 func (x *execution) followUps(end End) []FollowUp {
 	r := x.r
-	r.Status, r.Error, r.Usage, r.EndedAt, r.UpdatedAt, r.Attempt = end.Status, end.Error, end.Usage, end.At, end.At, end.Attempt
+	r.Status, r.Error, r.Usage, r.Spent, r.EndedAt, r.UpdatedAt, r.Attempt = end.Status, end.Error, end.Usage, end.Spent, end.At, end.At, end.Attempt
 	if end.Rollback {
 		r.Cancel = RollbackRun
 	}

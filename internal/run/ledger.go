@@ -19,6 +19,7 @@ type ledger struct {
 	attempt     int
 	checkpoints bool // the run has saved a checkpoint of its root graph
 	usage       item.Usage
+	spent       []Share
 	turns       []openTurn // in the order in which they began
 	cut         []openTurn // those that were cut off, and are in no state that we know of
 	unsaved     []said     // what was said since the last checkpoint of its graph
@@ -127,6 +128,7 @@ func place(e event.Envelope) event.Envelope {
 
 func (l *ledger) closeTurn(id string, u item.Usage) {
 	same := func(t openTurn) bool { return t.id == id }
+	l.spend(slices.IndexFunc(l.turns, same), u)
 	l.turns, l.cut = slices.DeleteFunc(l.turns, same), slices.DeleteFunc(l.cut, same)
 	l.usage = l.usage.Plus(u)
 	for i := range l.tasks {
@@ -135,6 +137,24 @@ func (l *ledger) closeTurn(id string, u item.Usage) {
 			l.tasks[i].usage = l.tasks[i].usage.Plus(u)
 		}
 	}
+}
+
+// spend notes who spent it on what: the agent and the model of an open turn.
+func (l *ledger) spend(turn int, u item.Usage) {
+	var by event.TurnStarted
+	if turn >= 0 {
+		by, _ = l.turns[turn].env.Event.(event.TurnStarted)
+	}
+	if turn < 0 && u.IsZero() {
+		return // it was counted when it was cut off
+	}
+	at := slices.IndexFunc(l.spent, func(s Share) bool { return s.Agent == by.Agent && s.Provider == by.Provider && s.Model == by.Model })
+	if at < 0 {
+		at = len(l.spent)
+		l.spent = append(l.spent, Share{Agent: by.Agent, Provider: by.Provider, Model: by.Model})
+	}
+	l.spent[at].Turns++
+	l.spent[at].Usage = l.spent[at].Usage.Plus(u)
 }
 
 // isWithin reports whether task is outer or below it.

@@ -141,6 +141,9 @@ type Request struct {
 	CreateThread bool `json:"create_thread,omitempty"`
 	Temporary    bool `json:"temporary,omitempty"`
 
+	// Key, if set, stands for the run: a request whose owner, thread and key are those of an earlier one makes no second run.
+	Key string `json:"key,omitempty"`
+
 	Webhook string `json:"webhook,omitempty"`
 	// Wire is what the dialect through which the run was created wants to find again: its own words.
 	Wire json.RawMessage `json:"wire,omitempty"`
@@ -162,6 +165,7 @@ type Run struct {
 	Attempt   int
 	Error     *event.Error
 	Usage     item.Usage
+	Spent     []Share // the same, by who spent it on what
 
 	Worker     string // who has the lease
 	Epoch      int    // of the latest lease
@@ -176,6 +180,15 @@ type Run struct {
 	Streak int
 	// Cancel is set once somebody asked for it.
 	Cancel Action
+}
+
+// Share is what an agent of a run spent on a model.
+type Share struct {
+	Agent    string     `json:"agent,omitempty"`
+	Provider string     `json:"provider,omitempty"`
+	Model    string     `json:"model,omitempty"`
+	Turns    int        `json:"turns"`
+	Usage    item.Usage `json:"usage"`
 }
 
 // Action is how a run is cancelled.

@@ -141,6 +141,7 @@ type End struct {
 	Status  Status
 	Error   *event.Error
 	Usage   item.Usage
+	Spent   []Share
 	At      time.Time
 	Attempt int
 	// Waiting says that the graph has nodes that are due, so the thread is interrupted and not idle.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/item"
 )
 
 // inFlight is true of runs that have not ended. It is spelt as in the index of those, which SQLite uses for no other
@@ -47,7 +48,10 @@ func scanRun(row scanner) (run.Run, error) {
 	}
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.EndedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(ended)
 	r.NotBefore, r.LeaseUntil = fromMicros(notBefore), fromMicros(lease)
-	return r, errors.Join(json.Unmarshal([]byte(request), &r.Request), decodeInto(failure, &r.Error), decodeInto(usage, &r.Usage))
+	var spent spending
+	err = errors.Join(json.Unmarshal([]byte(request), &r.Request), decodeInto(failure, &r.Error), decodeInto(usage, &spent))
+	r.Usage, r.Spent = spent.Usage, spent.By
+	return r, err
 }
 
 func damagedRun(id string) error {
@@ -338,6 +342,12 @@ func (db *DB) RequestCancel(ctx context.Context, who run.Identity, id string, ac
 	return r, err
 }
 
+// spending is how usage is stored: the sum, and who spent it on what.
+type spending struct {
+	item.Usage
+	By []run.Share `json:"by,omitempty"`
+}
+
 func (t *tx) beginRun(ctx context.Context, l leased, b run.Begin) error {
 	return t.change(ctx, beginRun, l.no, micros(b.At), b.Attempt)
 }
@@ -348,7 +358,7 @@ func (t *tx) endRun(ctx context.Context, l leased, e run.End) error {
 	if err != nil {
 		return err
 	}
-	usage, err := encode(e.Usage, e.Usage.IsZero())
+	usage, err := encode(spending{e.Usage, e.Spent}, e.Usage.IsZero())
 	if err != nil {
 		return err
 	}
