@@ -83,6 +83,7 @@ func (t *subTool) Spec() tool.Spec { return t.spec }
 type work struct {
 	member        *member
 	prompt, title string
+	background    bool
 }
 
 func (t *subTool) work(arguments json.RawMessage) (work, error) {
@@ -91,18 +92,19 @@ func (t *subTool) work(arguments json.RawMessage) (work, error) {
 		Title       string `json:"title"`
 		Description string `json:"description"`
 		Type        string `json:"subagent_type"`
+		Background  bool   `json:"background"`
 	}
 	if err := json.Unmarshal(arguments, &in); err != nil {
 		return work{}, err
 	}
 	if t.team == nil {
-		return work{t.members[t.spec.Name], in.Prompt, in.Title}, nil
+		return work{member: t.members[t.spec.Name], prompt: in.Prompt, title: in.Title}, nil
 	}
 	m := t.members[in.Type]
 	if m == nil {
 		return work{}, fmt.Errorf("there is no sub-agent %q; there are %s", in.Type, strings.Join(slices.Sorted(maps.Keys(t.members)), ", "))
 	}
-	return work{m, in.Prompt, in.Description}, nil
+	return work{m, in.Prompt, in.Description, in.Background && t.team.Background != nil}, nil
 }
 
 // Call runs the sub-agent as a child task of the run, and returns its answer with the items that the answer cites.
@@ -114,6 +116,11 @@ func (t *subTool) Call(ctx context.Context, c tool.Call) (item.ToolResult, error
 	w, err := t.work(c.Arguments)
 	if err != nil {
 		return item.ToolResult{}, err
+	}
+	if w.background {
+		text, writes, err := t.team.Background(ctx, x.scope, Delegation{ID: c.ID, Agent: w.member.Name, Title: w.title}, w.prompt)
+		x.writes = append(x.writes, writes...)
+		return tool.Text(text), err
 	}
 	slot, err := x.tree.admit(t.limits, x.scope.Task(), x.begun)
 	if err != nil {
@@ -173,11 +180,14 @@ func (t *subTool) run(ctx context.Context, x *execution, id string, w work) (ite
 
 // drop ends a sub-agent that an earlier attempt had begun and that is not to go on.
 func (t *subTool) drop(ctx context.Context, x *execution) error {
+	w, err := t.work(json.RawMessage(x.call.Arguments))
+	if err == nil && w.background {
+		return nil // it is no child of this run
+	}
 	x.child = true
 	if _, ended := x.scope.Recall().EndedTask(x.call.CallID); ended {
 		return nil
 	}
-	w, err := t.work(json.RawMessage(x.call.Arguments))
 	if err != nil {
 		return nil // then it was never begun
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,10 @@ type Team struct {
 	// has answered. Both may be nil.
 	Lend   func(*graph.Scope) []graph.Write
 	Return func(graph.Result) ([]graph.Write, error)
+	// Background, where set, begins a member's work outside of the run, for calls that ask for that: they return at once, with what it
+	// says and writes. Status and Text of the delegation are empty. After a crash it is asked again under the same id, and must
+	// begin nothing twice.
+	Background func(ctx context.Context, s *graph.Scope, d Delegation, prompt string) (text string, writes []graph.Write, err error)
 }
 
 // Delegation is a piece of work that a member of a team did.
@@ -77,12 +82,12 @@ func newTeamTool(team Team, parent Options, depth int) (*subTool, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("team %q has no members", team.Tool)
 	}
-	schema, err := teamSchema(names)
+	schema, err := teamSchema(names, team.Background != nil)
 	t.spec = tool.Spec{Name: team.Tool, Description: text, Schema: schema, Repeatable: true}
 	return t, err
 }
 
-func teamSchema(names []string) (json.RawMessage, error) {
+func teamSchema(names []string, background bool) (json.RawMessage, error) {
 	type property struct {
 		Type        string   `json:"type"`
 		MinLength   int      `json:"minLength,omitempty"`
@@ -90,9 +95,14 @@ func teamSchema(names []string) (json.RawMessage, error) {
 		Description string   `json:"description"`
 	}
 	type properties struct {
-		Description property `json:"description"`
-		Prompt      property `json:"prompt"`
-		Type        property `json:"subagent_type"`
+		Description property  `json:"description"`
+		Prompt      property  `json:"prompt"`
+		Type        property  `json:"subagent_type"`
+		Background  *property `json:"background,omitempty"`
+	}
+	var later *property
+	if background {
+		later = &property{Type: "boolean", Description: "true: it works on its own while you go on or end; you are told when it has ended. For work that takes long and that nobody has to wait for"}
 	}
 	return json.Marshal(struct {
 		Type       string     `json:"type"`
@@ -103,5 +113,6 @@ func teamSchema(names []string) (json.RawMessage, error) {
 		property{Type: "string", Description: "the task in three to five words, for the people who watch"},
 		property{Type: "string", MinLength: 1, Description: "the whole task; the sub-agent sees nothing else of this conversation"},
 		property{Type: "string", Enum: names, Description: "who is to do it"},
+		later,
 	}, []string{"description", "prompt", "subagent_type"}, false})
 }

@@ -32,6 +32,8 @@ type Parts struct {
 	System string
 	// Rules say what tools may do without being asked.
 	Rules Rules
+	// May says whether a run may use a tool; nil: it may. It is asked at each call, before the rules.
+	May func(ctx context.Context, s *agent.Step, t tool.Spec) (why string, ok bool, err error)
 	// NoThinking has models think only where somebody asks for it; otherwise those that can do.
 	NoThinking bool
 	// Middleware is the installation's own; see [Names] for where it stands. Without are those of the lead's that are left out.
@@ -39,10 +41,19 @@ type Parts struct {
 	Without    []string
 	// Budget is how many tokens an answer may take; 0: any number.
 	Budget int
+	// Summary says when older messages are shown as a summary; its models and policy are the agent's. Continuations is how often an
+	// agent goes on by itself towards a goal; 0: 8. Loops say when a model is said to turn in circles.
+	Summary       middleware.SummaryOptions
+	Loops         middleware.LoopOptions
+	Continuations int
+	// ModelTitles has models name threads, in place of the first words; not the offline one.
+	ModelTitles bool
 	// Skills, Memory and Deferred are what package middleware makes of them; nil: there are none.
 	Skills   *middleware.SkillOptions
 	Memory   func(context.Context, *agent.Step) (string, error)
 	Deferred []tool.Tool
+	// Background is where work goes on outside of runs; nil: nowhere.
+	Background Background
 	// Now is the clock by which models are told the date; nil: the machine's.
 	Now func() time.Time
 	// Room says whether the thread's folder may grow; nil: it always may.
@@ -142,7 +153,7 @@ func Assemble(s Settings, p Parts) (Assembled, error) {
 	if p.Tools == nil {
 		p.Tools = &tool.Set{}
 	}
-	a := &assembly{parts: p, settings: s, unattended: on(s.NonInteractive)}
+	a := &assembly{parts: p, settings: s, unattended: on(s.NonInteractive) || s.As != ""}
 	if p.Definition != nil {
 		a.out.Name = p.Definition.Name
 	}
@@ -153,6 +164,9 @@ func Assemble(s Settings, p Parts) (Assembled, error) {
 	a.out.MaxSteps = cmp.Or(p.MaxSteps, agent.DefaultMaxSteps)
 	a.selectTools()
 	a.out.Missing = append(a.out.Missing, p.Missing...)
+	if s.As != "" {
+		return a.asSubagent()
+	}
 	team, off, err := a.delegation()
 	if err != nil {
 		return Assembled{}, err

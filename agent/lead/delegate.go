@@ -110,6 +110,7 @@ func (a *assembly) delegation() (team *agent.Team, off string, err error) {
 			return nil, "", err
 		}
 	}
+	team.Background = a.begin(team)
 	a.offer(tool.Spec{Name: team.Tool, Group: "subagents", Description: team.Description})
 	return team, "", nil
 }

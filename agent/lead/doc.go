@@ -18,6 +18,7 @@
 //   - A question to a person (a clarification, an approval) is an interrupt of the run: the answer, after days or restarts,
 //     goes on at the same step, and what was done before the question is not done again. Where nobody is there to answer,
 //     a policy answers.
+//   - Work that outlives its run ([Background]) is begun once for each call, and the thread is told of its end once.
 //   - Nothing here runs a tool that a rule wants approved before somebody approved it, nor twice.
 //   - The fields of the state have the names and the merge rules that clients of DeerFlow know ([Fields]).
 package lead

@@ -24,6 +24,9 @@ type Options struct {
 	Missing []Missing
 	// Rules say what tools may do without being asked.
 	Rules Rules
+	// May says whether a run may use a tool, and if not, why; nil: it may. It is asked at each call, before the rules. Package
+	// middleware's Rules make one.
+	May func(ctx context.Context, s *agent.Step, t tool.Spec) (why string, ok bool, err error)
 	// NoThinking has models think only where somebody asks for it.
 	NoThinking bool
 	// Middleware is the installation's own. Without are those of the lead's that are left out, by name; see [Names].
@@ -31,6 +34,13 @@ type Options struct {
 	Without    []string
 	// Budget is how many tokens an answer may take; 0: any number.
 	Budget int
+	// Summary says when older messages are shown to models as a summary; its models and policy are the agent's. Continuations is how
+	// often an agent goes on by itself towards a goal, for one message of the person; 0: 8. Loops say when a model is said to turn in circles.
+	Summary       middleware.SummaryOptions
+	Loops         middleware.LoopOptions
+	Continuations int
+	// ModelTitles has models name threads, in place of the first words; not the offline one.
+	ModelTitles bool
 	// Skills are those that people can activate, Memory is what is remembered of a person, Deferred are tools that the model has
 	// to look for; see package middleware. Nil: none.
 	Skills   *middleware.SkillOptions
@@ -80,6 +90,8 @@ func (f *Factory) Graph(ctx context.Context, r Run, base Base) (*graph.Graph, er
 type Base struct {
 	agent.Options // Name, Policy, Breakers, Tools, Middleware, System, MaxSteps and Log
 	Models        model.Models
+	// Background is where work goes on that outlives a run; nil: nowhere.
+	Background Background
 	// Room says whether the thread's folder may grow; nil: it always may.
 	Room func(folder *os.Root, bytes int64, files int) error
 }
@@ -97,9 +109,9 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 	p := Parts{
 		Owner:  r.Owner,
 		Choose: func(w model.Wish) (model.Choice, error) { return base.Models.Choose(ctx, w) },
-		Tools:  base.Tools, Missing: f.opt.Missing, System: base.System, Rules: f.opt.Rules, NoThinking: f.opt.NoThinking,
+		Tools:  base.Tools, Missing: f.opt.Missing, System: base.System, Rules: f.opt.Rules, May: f.opt.May, NoThinking: f.opt.NoThinking,
 		Middleware: append(base.Middleware[:len(base.Middleware):len(base.Middleware)], f.opt.Middleware...),
-		Without:    f.opt.Without, Budget: f.opt.Budget, Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room,
+		Without:    f.opt.Without, Budget: f.opt.Budget, Summary: f.opt.Summary, Loops: f.opt.Loops, Continuations: f.opt.Continuations, ModelTitles: f.opt.ModelTitles, Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room, Background: base.Background,
 		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: tokens,
 	}
 	if s.Agent != "" {
@@ -112,7 +124,7 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 		}
 		p.Definition = &d
 	}
-	if on(s.Subagents) {
+	if on(s.Subagents) || s.As != "" {
 		if p.Custom, err = f.opt.Agents.Agents(ctx, r.Owner); err != nil {
 			return Assembled{}, fmt.Errorf("custom agents: %w", err)
 		}

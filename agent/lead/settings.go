@@ -32,6 +32,8 @@ type Settings struct {
 	MaxTotal       int    // max_total_subagents
 	Agent          string // agent_name
 	NonInteractive *bool  // non_interactive
+	Goal           string // goal
+	As             string // subagent_type: the run is a piece of work for that sub-agent
 	// NoClarification has questions answered with "use your best guess": disable_clarification.
 	NoClarification *bool
 
@@ -52,7 +54,7 @@ func (s *Settings) table() []setting {
 		{"thinking_enabled", &s.Thinking, "true or false"}, {"reasoning_effort", &s.Effort, "a text"},
 		{"is_plan_mode", &s.Plan, "true or false"}, {"subagent_enabled", &s.Subagents, "true or false"},
 		{"max_concurrent_subagents", &s.MaxConcurrent, "a whole number"}, {"max_total_subagents", &s.MaxTotal, "a whole number"},
-		{"agent_name", &s.Agent, "a text"},
+		{"agent_name", &s.Agent, "a text"}, {SubagentKey, &s.As, "a text"}, {"goal", &s.Goal, "a text"},
 		{"non_interactive", &s.NonInteractive, "true or false"}, {"disable_clarification", &s.NoClarification, "true or false"},
 	}
 }

@@ -1,7 +1,6 @@
 package lead
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/tributary-ai/tributary/agent/middleware"
@@ -26,14 +25,9 @@ var (
 	// Delegations are the ledger of what sub-agents were asked to do, and what came of it.
 	Delegations = graph.Reduced("delegations", mergeDelegations)
 	// Goal is what the thread works towards.
-	Goal = graph.Reduced("goal", func(old, update *GoalState) *GoalState {
-		if update == nil {
-			return old
-		}
-		return update
-	})
-	// BackgroundTasks is what goes on outside of the thread's runs.
-	BackgroundTasks = last[[]json.RawMessage]("background_tasks")
+	Goal = middleware.GoalField
+	// BackgroundTasks is what goes on outside of the thread's runs: the latest of each.
+	BackgroundTasks = graph.Reduced("background_tasks", mergeBackground)
 	// Sandbox is where code is run; the first that a thread was given stays.
 	Sandbox = graph.Reduced("sandbox", func(old, update *SandboxState) *SandboxState {
 		if old != nil && old.ID != "" {
@@ -51,14 +45,6 @@ var (
 type Todo struct {
 	Content string `json:"content"`
 	Status  string `json:"status"` // pending, in_progress, completed
-}
-
-// GoalState is a goal and how far it is.
-type GoalState struct {
-	Text    string `json:"text"`
-	Status  string `json:"status,omitempty"`
-	Blocker string `json:"blocker,omitempty"`
-	Passes  int    `json:"passes,omitempty"`
 }
 
 // SandboxState names a sandbox.

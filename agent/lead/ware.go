@@ -20,6 +20,13 @@ func outputs(a *assembly) (agent.Middleware, string) {
 	return middleware.Outputs(middleware.OutputOptions{Room: a.parts.Room}), ""
 }
 
+func authorise(a *assembly) (agent.Middleware, string) {
+	if a.parts.May == nil {
+		return agent.Middleware{}, "nobody says what may not be used"
+	}
+	return middleware.Authorise(middleware.AuthOptions{May: a.parts.May}), ""
+}
+
 func toolErrors(*assembly) (agent.Middleware, string) {
 	return middleware.ToolErrors(middleware.ErrorOptions{}), ""
 }
@@ -33,7 +40,8 @@ func auditShell(a *assembly) (agent.Middleware, string) {
 
 // summarise has the agent's own model write the summaries. The offline model cannot: what is too much is left out then.
 func summarise(a *assembly) (agent.Middleware, string) {
-	o := middleware.SummaryOptions{Policy: a.parts.Policy, Breakers: a.parts.Breakers}
+	o := a.parts.Summary
+	o.Policy, o.Breakers = a.parts.Policy, a.parts.Breakers
 	if describe(a.choice.Model).Provider != "offline" {
 		o.Model, o.Fallbacks = a.choice.Model, a.choice.Fallbacks
 	}
@@ -93,8 +101,21 @@ func durable(*assembly) (agent.Middleware, string) {
 		for _, d := range Delegations.Get(s.Scope) {
 			fmt.Fprintf(&b, "- %s was given to %s (%s): %s\n", d.Description, d.Agent, d.Status, clip(d.Result, 300))
 		}
+		for _, t := range BackgroundTasks.Get(s.Scope) {
+			fmt.Fprintf(&b, "- background task %s, %s by %s (%s): %s\n", t.ID, t.Description, t.Agent, t.Status, clip(t.Result, 300))
+		}
 		return b.String()
 	}}), ""
+}
+
+// goal has the agent's own model judge. The offline model cannot.
+func goal(a *assembly) (agent.Middleware, string) {
+	if describe(a.choice.Model).Provider == "offline" {
+		return agent.Middleware{}, "the offline model cannot judge whether a goal is reached"
+	}
+	return middleware.Pursue(middleware.GoalOptions{
+		Model: a.choice.Model, Fallbacks: a.choice.Fallbacks, Policy: a.parts.Policy, Breakers: a.parts.Breakers, Most: a.parts.Continuations, Objective: a.settings.Goal,
+	}), ""
 }
 
 func deferred(a *assembly) (agent.Middleware, string) {
@@ -111,8 +132,8 @@ func subLimit(a *assembly) (agent.Middleware, string) {
 	return middleware.LimitSubs(middleware.SubOptions{Tool: TaskTool, AtOnce: a.out.Limits.Concurrent, Total: a.out.Limits.Count}), ""
 }
 
-func loops(*assembly) (agent.Middleware, string) {
-	return middleware.StopLoops(middleware.LoopOptions{}), ""
+func loops(a *assembly) (agent.Middleware, string) {
+	return middleware.StopLoops(a.parts.Loops), ""
 }
 
 // subBudget is what one sub-agent may use, in tokens.

@@ -121,6 +121,9 @@ func (c *chance) kinds() []agent.Middleware {
 		middleware.Remind(middleware.ReminderOptions{Memory: func(context.Context, *agent.Step) (string, error) { return "Likes tea.", nil }}),
 		middleware.ViewImages(middleware.ImageOptions{}),
 		middleware.Durable(middleware.DurableOptions{Text: func(*agent.Step) string { return "find the source" }}),
+		middleware.Pursue(middleware.GoalOptions{Objective: "rivers", Most: 2, Model: scripted.New(func(model.Request) scripted.Script {
+			return scripted.Say(c.one(`{"blocker":"none","reason":"so"}`, `{"blocker":"goal_not_met_yet","reason":"so"}`, "what?"))
+		})}),
 		middleware.Defer(middleware.DeferOptions{Tools: tools, Most: 1 + c.n(8)}),
 		middleware.LimitSubs(middleware.SubOptions{Tool: "helper", AtOnce: 1, Total: 2}),
 		middleware.StopLoops(middleware.LoopOptions{Warn: 2, Stop: 3, ToolWarn: 4, ToolStop: 6}),
