@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/background"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/tool"
@@ -34,8 +35,9 @@ func (r *Runtime) fileState() []agent.Middleware {
 	return []agent.Middleware{{Name: files.Group, Fields: []graph.AnyField{graph.Union[string](files.Artifacts)}}}
 }
 
-// folder opens the folder of a thread.
+// folder opens the folder of a thread; work in the background is done in that of the thread which wants it.
 func (r *Runtime) folder(who run.Identity, id string) (*os.Root, error) {
+	id, _ = background.Parent(id)
 	th, err := r.db.Thread(r.over, who, id)
 	if err != nil {
 		return nil, err

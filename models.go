@@ -45,7 +45,7 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 	if r.opt.Agent != nil {
 		return r.opt.Agent(ctx, lead.Run{
 			Owner: c.Owner, Thread: c.Thread, ID: c.Run, Configurable: c.Configurable, Context: c.Context, Inherited: c.Inherited,
-		}, lead.Base{Options: base, Models: r.models, Room: r.quota().Room})
+		}, lead.Base{Options: base, Models: r.models, Room: r.quota().Room, Background: r.background})
 	}
 	return r.plainAgent(ctx, c, base)
 }

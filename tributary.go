@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/lead"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/background"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -133,6 +134,8 @@ type Runtime struct {
 	models  model.Models
 	breaker *agent.Breakers // of models, shared by all runs; nil for none
 	sweeper *sweeper
+	// background is where work of threads goes on outside of their runs.
+	background *background.Desk
 
 	closing sync.Once
 	ending  atomic.Bool     // nothing new is taken
@@ -195,17 +198,22 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.journal = journal.Open(r.db, journal.Options{Disk: r.opt.Disk})
+	r.background = background.New(r.db)
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.memory, Folder: r.folder,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
-		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: run.Webhook,
+		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: followUps,
 	})
 	if err != nil {
 		return err
 	}
+	r.background.Use(r.engine)
 	r.sweeper = startSweeper(r)
 	return nil
 }
+
+// followUps are what is to be done when a run has ended.
+func followUps(r run.Run) []run.FollowUp { return append(run.Webhook(r), background.FollowUps(r)...) }
 
 // Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder. Those who still
 // read get [ErrClosed]. Closing again waits for the first and answers the same.

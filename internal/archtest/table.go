@@ -6,7 +6,7 @@ var (
 	public = []string{".", "agent", "agent/...", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/bus/...", "internal/cite", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run",
+		"internal/background", "internal/bus/...", "internal/cite", "internal/companion", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run",
 		"internal/storage/...", "internal/transcript", "internal/workspace",
 	})
 	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
@@ -65,6 +65,12 @@ var Rules = []Rule{
 	{"agent/...", join(nouns, []string{"agent/...", "graph", "internal/cite", "internal/piece", "internal/prose", "internal/transcript", "model", "tool", "turn"}), nil,
 		"agents are graphs of models and tools; who runs them and where they are kept is not their business"},
 
+	{"internal/background", join(nouns, []string{"agent/lead", "graph", "internal/run"}), []string{"net/http"},
+		"it begins runs for an agent's sub-agents, so it knows both; nothing else does"},
+
+	{"internal/companion", join(nouns, []string{"agent/middleware", "graph", "internal/run"}), []string{"net/http"},
+		"what people do around conversations, for the library and for routes; a goal is the middleware's word"},
+
 	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/piece", "internal/run"}), nil,
 		"one suite for every backend, written against the interfaces that they implement"},
 	{"internal/storage/wal", nil, nil, "it reads bytes of SQLite's and knows nothing of what they say"},
@@ -90,6 +96,8 @@ var Rules = []Rule{
 	{"internal/server/models", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it lists what others know"},
 	{"internal/server/documents", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows what others found"},
 	{"internal/server/agents", []string{"internal/custom", "internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows and changes what others keep"},
+	{"internal/server/companions", []string{"agent/middleware", "internal/companion", "internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil,
+		"it shows what package companion knows; a goal is the middleware's word"},
 	{"internal/server/page", []string{"internal/server/edge"}, nil, "it serves files that it is handed"},
 	{"internal/server/folders", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue", "internal/workspace", "tool/files"}, nil,
 		"it serves files by the names that agents know them by"},
@@ -107,7 +115,7 @@ var Rules = []Rule{
 		"internal/server/langgraph/runs", "internal/server/langgraph/state", "internal/server/langgraph/threads",
 	}), nil, "resources stand beside each other"},
 	{"internal/server/langgraph", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/*"}), nil, "it puts LangGraph's resources together"},
-	{"internal/server", join(runs, []string{"internal/server/...", "internal/workspace"}), nil,
+	{"internal/server", join(runs, []string{"internal/companion", "internal/server/...", "internal/workspace"}), nil,
 		"it puts the dialects together; storage, agents and models are reached only through what it is handed"},
 
 	{"internal/door", []string{"graph", "internal/journal", "internal/run", "internal/storage/sqlite", "internal/workspace"}, []string{"net/http"},
