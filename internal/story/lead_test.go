@@ -38,12 +38,7 @@ func (p *payments) once() bool { return p.made["pay_1"] == 1 && p.made["pay_2"] 
 // richest is a model that plans, has two sub-agents work, asks, pays, writes a file and presents it. It goes by what it is shown, so
 // that it says the same in every process.
 func richest(r model.Request) scripted.Script {
-	var asked string
-	for _, b := range r.Messages[0].Content {
-		if !strings.HasPrefix(b.Text, "<system-reminder>") { // that is the program's
-			asked += b.Text
-		}
-	}
+	asked := saidFirst(r)
 	switch asked {
 	case "rivers", "lakes":
 		return says("I looked at " + asked + ".")

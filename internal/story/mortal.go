@@ -75,3 +75,31 @@ func (m *mortal) Release(ctx context.Context, worker, id string, epoch int) erro
 	}
 	return m.DB.Release(ctx, worker, id, epoch)
 }
+
+func (m *mortal) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (run.Created, error) {
+	if err := m.alive(); err != nil {
+		return run.Created{}, err
+	}
+	return m.DB.CreateRun(ctx, who, r)
+}
+
+func (m *mortal) ClaimFollowUps(ctx context.Context, c run.FollowUpClaim) ([]run.FollowUp, error) {
+	if err := m.alive(); err != nil {
+		return nil, err
+	}
+	return m.DB.ClaimFollowUps(ctx, c)
+}
+
+func (m *mortal) FinishFollowUp(ctx context.Context, f run.FollowUp) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.DB.FinishFollowUp(ctx, f)
+}
+
+func (m *mortal) PutOffFollowUp(ctx context.Context, f run.FollowUp, interrupted bool) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.DB.PutOffFollowUp(ctx, f, interrupted)
+}

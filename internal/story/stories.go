@@ -8,4 +8,5 @@ var All = []Story{
 	cancel, crash, crashInSubAgent, drainInSubAgent, cancelAfterCrash, powerLoss, unknownOutcome, drain, queued,
 	customEvents, whatTheModelSaw, stateFields, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
 	planMode, toolApproval, clarificationAfterRestart, subAgentsOneCancelled, fileAsArtifact,
+	longThread, loopIsStopped, pictureSeenOnce, emptyAnswer, budgetRunsOut, backgroundTask, goalPursued,
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/background"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
@@ -34,9 +35,12 @@ type World struct {
 	boot  string // of the machine that the process runs on
 	hasty bool   // processes do not wait for runs when they are stopped
 	graph *graph.Graph
+	// build, if set, makes the graph of each run, in place of the one that is served.
+	build func(ctx context.Context, r run.Run) (*graph.Graph, error)
 	store *mortal
 	log   *journal.Journal
 	eng   *run.Engine
+	desk  *background.Desk
 	told  []told
 	// requests says that what models are shown is put on record. Most stories are not about that.
 	requests bool
@@ -70,9 +74,13 @@ func (w *World) serve(g *graph.Graph) {
 	}
 	w.graph, w.store = g, &mortal{DB: db, dead: make(chan struct{})}
 	w.log = journal.Open(w.store, journal.Options{})
+	w.desk = background.New(w.store)
 	w.eng, err = run.Open(ctx, run.Options{
-		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Boot: w.boot, Requests: w.requests, Folder: w.folder,
-		Build: func(_ context.Context, r run.Run) (*graph.Graph, error) {
+		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Boot: w.boot, Requests: w.requests, Folder: w.folder, FollowUps: background.FollowUps,
+		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
+			if w.build != nil {
+				return w.build(ctx, r)
+			}
 			w.executes(r.ID) // a run that goes on after a crash, or that waited
 			return g, nil
 		},
@@ -80,6 +88,7 @@ func (w *World) serve(g *graph.Graph) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.desk.Use(w.eng)
 	if w.opened != nil {
 		w.opened()
 	}
