@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -21,6 +22,16 @@ type LeadConfig struct {
 	Without []string `yaml:"without"`
 	// Budget is how many tokens an answer may take, with its sub-agents; 0: any number.
 	Budget int `yaml:"budget"`
+	// Titles says who names threads: "words", the first of the conversation, which is what an empty one means; or "model".
+	Titles string `yaml:"titles"`
+	// Summary is at how many tokens older messages are shown to models as a summary, and how many of the latest stay; 0: 32,000 and a
+	// quarter of it.
+	Summary struct {
+		Trigger int `yaml:"trigger"`
+		Keep    int `yaml:"keep"`
+	} `yaml:"summary"`
+	// Continuations is how often an agent goes on by itself towards a goal; 0: 8.
+	Continuations int `yaml:"continuations"`
 	// Unattended is what becomes of such calls in runs in which nobody is there to ask: "deny" or "allow".
 	Unattended lead.Verdict `yaml:"unattended"`
 }
@@ -63,6 +74,17 @@ func (config Config) factory(h hands, log *slog.Logger) (*lead.Factory, error) {
 		return nil, err
 	}
 	o := lead.Options{Rules: rules, NoThinking: c.Thinking != nil && !*c.Thinking, Tokens: tokens, Without: c.Without, Budget: c.Budget}
+	switch c.Titles {
+	case "", "words":
+	case "model":
+		o.ModelTitles = true
+	default:
+		return nil, fmt.Errorf("configuration: lead.titles: must be words or model, not %q", c.Titles)
+	}
+	if c.Summary.Trigger < 0 || c.Summary.Keep < 0 || c.Continuations < 0 {
+		return nil, errors.New("configuration: lead: summary and continuations must not be negative")
+	}
+	o.Summary.Trigger, o.Summary.Keep, o.Continuations = c.Summary.Trigger, c.Summary.Keep, c.Continuations
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}

@@ -46,6 +46,7 @@ type cli struct {
 	Skills  skillsCmd  `cmd:"" help:"List, install and remove skills, which tell agents how to do something."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"MCP: the servers whose tools agents have, and tributary as one."`
 	Docs    docsCmd    `cmd:"" help:"Add, list, search and remove folders of documents."`
+	Usage   usageCmd   `cmd:"" help:"Tell what runs have spent, by model, agent and thread."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	Research researchCmd `cmd:"" help:"Research a question and write a report that cites its sources."`

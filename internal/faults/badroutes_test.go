@@ -152,8 +152,21 @@ var badRoutes = map[string]badRoute{
 	"PATCH /runs/crons/{cron_id}":          {good: `{"enabled":true}`, fields: map[string]kind{"schedule": aString, "timezone": aString, "end_time": aTime, "enabled": aBool, "on_run_completed": aWord}},
 	"DELETE /runs/crons/{cron_id}":         {},
 
-	"PUT /store/items":         {good: `{"namespace":["a"],"key":"k","value":{}}`, fields: map[string]kind{"namespace": strs, "key": aString, "value": anObj, "ttl": aNumber}},
-	"GET /models":              {},
+	"PUT /store/items": {good: `{"namespace":["a"],"key":"k","value":{}}`, fields: map[string]kind{"namespace": strs, "key": aString, "value": anObj, "ttl": aNumber}},
+	"GET /models":      {},
+
+	"GET /usage":                                         {query: []string{"?since=x since", "?until=tomorrow until", "?since=2026-13-01T00:00:00Z since"}},
+	"GET /threads/{thread_id}/token-usage":               {},
+	"GET /suggestions/config":                            {},
+	"POST /threads/{thread_id}/suggestions":              {good: `{}`, fields: map[string]kind{"messages": list, "n": anInt, "model_name": aString}},
+	"POST /input-polish":                                 {good: `{"text":"a"}`, fields: map[string]kind{"text": aString, "locale": aString, "thread_id": aString}},
+	"GET /threads/{thread_id}/goal":                      {},
+	"PUT /threads/{thread_id}/goal":                      {good: `{"objective":"a"}`, fields: map[string]kind{"objective": aString}},
+	"DELETE /threads/{thread_id}/goal":                   {},
+	"GET /threads/{thread_id}/runs/{run_id}/feedback":    {},
+	"PUT /threads/{thread_id}/runs/{run_id}/feedback":    {good: `{"rating":1}`, fields: map[string]kind{"rating": version, "comment": aString}},
+	"DELETE /threads/{thread_id}/runs/{run_id}/feedback": {},
+
 	"GET /documents/search":    {query: []string{" q", "?q= q", "?q=%20 q", "?q=a&limit=x limit", "?q=a&limit=0 limit", "?q=a&limit=21 limit", "?q=%ff q"}},
 	"GET /store/items":         {query: []string{" namespace", "?namespace=a key", "?key=k namespace", "?namespace=a&key=k&refresh_ttl=perhaps refresh_ttl", "?namespace=&key=k namespace", "?namespace=a&key= key"}},
 	"DELETE /store/items":      {good: `{"namespace":["no"],"key":"such"}`, fields: map[string]kind{"namespace": strs, "key": aString}},

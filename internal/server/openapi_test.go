@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/tributary-ai/tributary/agent/middleware"
+	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
 )
@@ -57,7 +59,9 @@ type apiWorld struct {
 }
 
 func newAPI(t *testing.T) *apiWorld {
-	w := &apiWorld{taskWorld: newTasks(t, allGraphs(), func(o *server.Options) {
+	all := allGraphs()
+	all["agent"] = graph.New("agent", messages, middleware.GoalField).Node("work", talkerNode).Edge(graph.Start, "work").Edge("work", graph.End)
+	w := &apiWorld{taskWorld: newTasks(t, all, func(o *server.Options) {
 		o.Scheduler, o.Webhooks, o.Version = run.OpenScheduler(o.Engine, o.Store, nil), true, "1.2.3"
 		t.Cleanup(o.Scheduler.Close)
 		o.Write = func(context.Context, run.Identity, string, string) iter.Seq2[string, error] {
@@ -244,6 +248,7 @@ func (w *apiWorld) things() *strings.Replacer {
 var samples = map[string]any{
 	"assistant_id": "agent", "graph_id": "agent", "schedule": "0 0 1 1 *", "version": 1, "checkpoint": map[string]any{}, "namespace": []string{"a"},
 	"key": "k", "value": map[string]any{}, "id": 1, "method": "state.get", "jsonrpc": "2.0", "channels": []string{"values"}, "input": "hi", "question": "hi", "prompt": "hi", "text": "hi", "content": "# A",
+	"objective": "the sea", "rating": 1,
 }
 
 // ask sends a body, as one of a list where the route takes one, and reads what is wrong with it.

@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/companion"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/admission"
 	"github.com/tributary-ai/tributary/internal/server/agents"
 	"github.com/tributary-ai/tributary/internal/server/chat"
+	"github.com/tributary-ai/tributary/internal/server/companions"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
@@ -236,6 +238,7 @@ func (s *Server) mount() error {
 		lg.Kick = s.opt.Scheduler.Kick
 	}
 	langgraph.Mount(s.routes, lg)
+	companions.Mount(s.routes, &companion.Companion{Store: s.opt.Store, Graphs: s.opt.Graphs, Write: s.opt.Write, NoModel: chat.ErrNoModel})
 	return nil
 }
 
