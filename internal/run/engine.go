@@ -114,6 +114,7 @@ type Engine struct {
 	loops       sync.WaitGroup
 	states      *graph.Cache
 	answering   answerLocks
+	keys        answerLocks
 	desk        *desk
 	large       *semaphore.Weighted // bytes of large inputs that are being read
 
@@ -211,6 +212,9 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}
 	if req.Key != "" {
 		n.ID = keyedID(who, thread, req.Key)
+		lock := e.keys.of(n.ID) // two must not be on the list under one id
+		lock.Lock()
+		defer lock.Unlock()
 		if was, err := e.opt.Store.Run(ctx, who, n.ID); !errors.Is(err, ErrNotFound) {
 			return was, err
 		}

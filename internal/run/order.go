@@ -240,7 +240,7 @@ func (r *Request) answer(answers map[string]json.RawMessage) error {
 	return err
 }
 
-// answerLocks are by thread. Threads that share one wait for each other for a moment.
+// answerLocks are by thread, or by the id of a run. Those that share one wait for each other for a moment.
 type answerLocks [64]sync.Mutex
 
 var answerSeed = maphash.MakeSeed()
