@@ -223,9 +223,12 @@ func (a *assembly) asSubagent() (Assembled, error) {
 	name := a.settings.As
 	yes := true
 	a.settings.Subagents = &yes
-	team, _, err := a.delegation()
+	team, off, err := a.delegation()
 	if err != nil {
 		return Assembled{}, err
+	}
+	if off != "" {
+		return Assembled{}, &model.WishError{Setting: SubagentKey, Reason: off}
 	}
 	i := slices.IndexFunc(team.Members, func(s agent.Sub) bool { return s.Name == name })
 	if i < 0 {
