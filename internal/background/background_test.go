@@ -50,7 +50,7 @@ func open(t *testing.T, first []item.ToolCall, then func(results []string) scrip
 		switch {
 		case strings.HasPrefix(r.System, "You are a researcher."):
 			return scripted.Wait(w.may).Say("Rivers rise.")
-		case strings.Contains(last, "has ended"):
+		case strings.Contains(last, "by researcher) has ended"):
 			return scripted.Say("I know.")
 		case len(results) == 0:
 			return scripted.Parallel(first...)
@@ -103,7 +103,8 @@ func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			w.t.Fatalf("it did not come to this: %s", what)
+			s, err := w.rt.State(context.Background(), "", "a", tributary.Checkpoint{})
+			w.t.Fatalf("it did not come to this: %s\nleft to do: %+v\nthe thread: %s %s (%v)", what, w.followUps(), s.Values["messages"], s.Values["background_tasks"], err)
 		}
 	}
 }
