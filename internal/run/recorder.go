@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/tributary-ai/tributary/event"
@@ -118,7 +119,8 @@ func (r *recorder) seal() {
 // end writes what was left behind, closes the tasks that are open and writes RunEnded. The recorder must be sealed.
 func (r *recorder) end(ctx context.Context, e End, reason string, left journal.Batch, followUps func(End) []FollowUp) (End, error) {
 	r.mu.Lock()
-	e.Usage, e.Spent = r.ledger.usage, r.ledger.spent // what turns cost that end only now is not known
+	// What turns cost that end only now is not known; the ledger goes on while this is written.
+	e.Usage, e.Spent = r.ledger.usage, slices.Clone(r.ledger.spent)
 	e.FollowUps = followUps(e)
 	events := append(left.Events, r.ledger.closing(event.Status(e.Status), e.Error)...)
 	ended := event.RunEnded{Status: event.Status(e.Status), Reason: reason, Error: e.Error, Usage: e.Usage}
