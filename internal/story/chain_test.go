@@ -86,9 +86,9 @@ func shownBytes(t *testing.T, r model.Request) []byte {
 	return raw
 }
 
-// tellBackground has a sub-agent work in the background, in processes of which the first dies just before it writes its n-th event; 0: none dies.
-// It returns what the thread has at the end, how many events were written, and how many runs did the work.
-func tellBackground(t *testing.T, n int) (digest string, events, works int) {
+// tellBackground has a sub-agent work in the background, in processes of which the first dies just before it writes its n-th event, or before it
+// makes a run or finishes a follow-up for the m-th time; 0: it does not. It returns what the thread has at the end, how many events were written, and how many runs did the work.
+func tellBackground(t *testing.T, n, m int) (digest string, events, works int) {
 	t.Helper()
 	w := &World{t: t, dir: t.TempDir(), hasty: true}
 	defer w.close()
@@ -99,6 +99,7 @@ func tellBackground(t *testing.T, n int) (digest string, events, works int) {
 	if n > 0 {
 		w.store.dieAt(func(string) bool { n--; return n == 0 })
 	}
+	w.store.lives.Store(int32(m))
 	w.start(w.saying("What do rivers do?"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -154,9 +155,17 @@ func tellBackground(t *testing.T, n int) (digest string, events, works int) {
 
 // The process is killed at an event, whichever it is and whichever run writes it: the work is done by one run, and wakes the thread once.
 func TestABackgroundTaskWakesItsThreadOnceWhereverTheProcessDies(t *testing.T) {
-	whole, total, works := tellBackground(t, 0)
+	whole, total, works := tellBackground(t, 0, 0)
 	if works != 1 || strings.Count(whole, "run success\n") != 2 || !strings.Contains(whole, "task call_1 success Rivers rise.") || strings.Count(whole, "assistant  They rise.") != 1 {
 		t.Fatalf("%d runs did the work; the thread has\n%s", works, whole)
+	}
+	for m, what := range map[int]string{2: "the work is begun", 3: "the thread is woken", 4: "that is noted"} { // the first is the run that it begins in
+		t.Run("before "+what, func(t *testing.T) {
+			t.Parallel()
+			if got, _, works := tellBackground(t, 0, m); got != whole || works != 1 {
+				t.Errorf("%d runs did the work; the thread has\n%s\nwant\n%s", works, got, whole)
+			}
+		})
 	}
 	every := 1
 	if testing.Short() {
@@ -165,7 +174,7 @@ func TestABackgroundTaskWakesItsThreadOnceWhereverTheProcessDies(t *testing.T) {
 	for n := 1; n <= total; n += every {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			if got, _, works := tellBackground(t, n); got != whole || works != 1 {
+			if got, _, works := tellBackground(t, n, 0); got != whole || works != 1 {
 				t.Errorf("%d runs did the work; the thread has\n%s\nwant\n%s", works, got, whole)
 			}
 		})

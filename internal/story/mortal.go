@@ -20,6 +20,16 @@ type mortal struct {
 	once sync.Once
 	// last, if set, tells the event that the process does not live to write.
 	last atomic.Pointer[func(event string) bool]
+	// lives is how many runs are made and follow-ups are finished before it dies; 0: it does not.
+	lives atomic.Int32
+}
+
+// act is asked before a run is made and before a follow-up is finished, which no event tells of.
+func (m *mortal) act() error {
+	if m.lives.Load() > 0 && m.lives.Add(-1) == 0 {
+		m.die()
+	}
+	return m.alive()
 }
 
 var errDead = errors.New("the process died here")
@@ -77,7 +87,7 @@ func (m *mortal) Release(ctx context.Context, worker, id string, epoch int) erro
 }
 
 func (m *mortal) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (run.Created, error) {
-	if err := m.alive(); err != nil {
+	if err := m.act(); err != nil {
 		return run.Created{}, err
 	}
 	return m.DB.CreateRun(ctx, who, r)
@@ -91,7 +101,7 @@ func (m *mortal) ClaimFollowUps(ctx context.Context, c run.FollowUpClaim) ([]run
 }
 
 func (m *mortal) FinishFollowUp(ctx context.Context, f run.FollowUp) error {
-	if err := m.alive(); err != nil {
+	if err := m.act(); err != nil {
 		return err
 	}
 	return m.DB.FinishFollowUp(ctx, f)
