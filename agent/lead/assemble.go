@@ -41,7 +41,7 @@ type Parts struct {
 	Budget int
 	// Skills, Memory and Deferred are what package middleware makes of them; nil: there are none.
 	Skills   *middleware.SkillOptions
-	Memory   func(context.Context, *agent.Step) (string, error)
+	Memory   func(context.Context, *agent.Step) (middleware.Remembered, error)
 	Deferred []tool.Tool
 	// Now is the clock by which models are told the date; nil: the machine's.
 	Now func() time.Time
