@@ -62,7 +62,7 @@ var (
 	badCancel   = []string{"?wait=maybe wait", "?action=explode action"}
 	badListing  = []string{"?limit=x limit", "?limit=-1 limit", "?limit=99999999999999999999 limit", "?offset=-1 offset", "?offset=1.5 offset"}
 	badAgent    = []string{"?agent_name=a%2Fb agent_name", "?agent_name=a_b agent_name", "?agent_name=%00 agent_name"}
-	factFields  = map[string]kind{"content": aString, "category": aWord, "confidence": aNumber, "topics": strs}
+	factFields  = map[string]kind{"content": aString, "category": aString, "confidence": aNumber, "topics": strs}
 	badSubgraph = []string{"?recurse=perhaps recurse"}
 )
 
