@@ -20,7 +20,7 @@ import (
 func init() {
 	door.Hang(func(runtime any) door.Parts {
 		r := runtime.(*Runtime)
-		p := door.Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log, Quota: r.quota(), Write: r.write}
+		p := door.Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log, Quota: r.quota(), Write: r.write, Memory: r.book}
 		if r.opt.Files {
 			p.Folder = r.folder
 		}

@@ -38,6 +38,8 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 		}
 		middleware = append(middleware, more...)
 	}
+	name := agentOf(c.Configurable, c.Context)
+	middleware = append(middleware, r.rememberAs(name)...)
 	base := agent.Options{
 		Name: DefaultGraph, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker, MaxSteps: steps, Log: r.log,
 		Tools: r.tools, Middleware: middleware, System: r.opt.System,
@@ -45,9 +47,9 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 	if r.opt.Agent != nil {
 		return r.opt.Agent(ctx, lead.Run{
 			Owner: c.Owner, Thread: c.Thread, ID: c.Run, Configurable: c.Configurable, Context: c.Context, Inherited: c.Inherited,
-		}, lead.Base{Options: base, Models: r.models, Room: r.quota().Room, Background: r.background})
+		}, lead.Base{Options: base, Models: r.models, Memory: r.reminder(c.Owner), Room: r.quota().Room, Background: r.background})
 	}
-	return r.plainAgent(ctx, c, base)
+	return r.plainAgent(ctx, c, r.remindPlain(c.Owner, base))
 }
 
 // plainAgent is the built-in graph where nobody brings another: a model and tools in a loop.

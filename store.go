@@ -138,18 +138,18 @@ func wantNamespace(labels []string) error {
 	return nil
 }
 
-// memory shows an owner's items to graphs.
-type memory struct {
+// ownItems shows an owner's items to graphs.
+type ownItems struct {
 	items run.Items
 	who   run.Identity
 }
 
-var _ graph.Store = memory{}
+var _ graph.Store = ownItems{}
 
-// memory is the long-term store as one owner's runs see it.
-func (r *Runtime) memory(who run.Identity) graph.Store { return memory{r.db, who} }
+// storeOf is the long-term store as one owner's runs see it.
+func (r *Runtime) storeOf(who run.Identity) graph.Store { return ownItems{r.db, who} }
 
-func (m memory) Get(ctx context.Context, namespace []string, key string) (json.RawMessage, bool, error) {
+func (m ownItems) Get(ctx context.Context, namespace []string, key string) (json.RawMessage, bool, error) {
 	it, err := m.items.Item(ctx, m.who, namespace, key, 0)
 	if errors.Is(err, run.ErrNotFound) {
 		return nil, false, nil
@@ -157,15 +157,15 @@ func (m memory) Get(ctx context.Context, namespace []string, key string) (json.R
 	return it.Value, err == nil, err
 }
 
-func (m memory) Put(ctx context.Context, namespace []string, key string, value json.RawMessage) error {
+func (m ownItems) Put(ctx context.Context, namespace []string, key string, value json.RawMessage) error {
 	return m.items.PutItem(ctx, m.who, run.Item{Namespace: namespace, Key: key, Value: value})
 }
 
-func (m memory) Delete(ctx context.Context, namespace []string, key string) error {
+func (m ownItems) Delete(ctx context.Context, namespace []string, key string) error {
 	return m.items.DeleteItem(ctx, m.who, namespace, key)
 }
 
-func (m memory) Search(ctx context.Context, prefix []string, limit int) ([]graph.StoreItem, error) {
+func (m ownItems) Search(ctx context.Context, prefix []string, limit int) ([]graph.StoreItem, error) {
 	found, err := m.items.SearchItems(ctx, m.who, run.ItemQuery{Prefix: prefix, Limit: limit})
 	out := make([]graph.StoreItem, len(found))
 	for i, it := range found {

@@ -22,6 +22,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/internal/workspace"
+	"github.com/tributary-ai/tributary/memory"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/tool"
 )
@@ -76,6 +77,9 @@ type Options struct {
 	MaxSteps int
 	// OmitRequests says that what models are shown is not kept. It is kept otherwise, to the byte, with its thread.
 	OmitRequests bool
+
+	// Memory has the built-in agent remember people between threads; nil: it does not.
+	Memory *Memory
 
 	// Team adds the graph "team", a team of experts with the models and the tools of the built-in agent; see package agent/team. A run
 	// says in configurable.team how it works: mode, rounds, experts, plan, review and so on.
@@ -133,6 +137,7 @@ type Runtime struct {
 	graphs  map[string]Builder
 	models  model.Models
 	breaker *agent.Breakers // of models, shared by all runs; nil for none
+	book    *memory.Book    // nil: nothing is remembered
 	sweeper *sweeper
 	// background is where work of threads goes on outside of their runs.
 	background *background.Desk
@@ -167,7 +172,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 		return err
 	}
 	r.breaker = r.opt.Retry.breakers()
-	if r.tools, err = tool.NewSet(slices.Concat(r.opt.Tools, r.fileTools())...); err != nil {
+	if r.tools, err = tool.NewSet(slices.Concat(r.opt.Tools, r.fileTools(), r.memoryTools())...); err != nil {
 		return err
 	}
 	r.graphs[DefaultGraph] = r.buildAgent
@@ -197,12 +202,13 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	if err := run.EnsureDefaults(ctx, r.db, defaults); err != nil {
 		return err
 	}
+	r.book = r.opt.Memory.open(r.db)
 	r.journal = journal.Open(r.db, journal.Options{Disk: r.opt.Disk})
 	r.background = background.New(r.db)
 	r.engine, err = run.Open(ctx, run.Options{
-		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.memory, Folder: r.folder,
+		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.storeOf, Folder: r.folder,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
-		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: followUps,
+		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: r.followUps, Handlers: r.followers(),
 	})
 	if err != nil {
 		return err
@@ -211,9 +217,6 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.sweeper = startSweeper(r)
 	return nil
 }
-
-// followUps are what is to be done when a run has ended.
-func followUps(r run.Run) []run.FollowUp { return append(run.Webhook(r), background.FollowUps(r)...) }
 
 // Close lets runs finish until ctx ends, hands the rest over to the next start, and closes the folder. Those who still
 // read get [ErrClosed]. Closing again waits for the first and answers the same.

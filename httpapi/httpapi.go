@@ -133,7 +133,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 	h := &Handler{prefix: opt.Prefix}
 	o := server.Options{
 		Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs, Log: parts.Log,
-		Folder: parts.Folder, Quota: parts.Quota, Convert: opt.Convert,
+		Folder: parts.Folder, Quota: parts.Quota, Convert: opt.Convert, Memory: parts.Memory,
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,

@@ -50,7 +50,7 @@ type Parts struct {
 	ModelTitles bool
 	// Skills, Memory and Deferred are what package middleware makes of them; nil: there are none.
 	Skills   *middleware.SkillOptions
-	Memory   func(context.Context, *agent.Step) (string, error)
+	Memory   func(context.Context, *agent.Step) (middleware.Remembered, error)
 	Deferred []tool.Tool
 	// Background is where work goes on outside of runs; nil: nowhere.
 	Background Background

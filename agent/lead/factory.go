@@ -44,7 +44,7 @@ type Options struct {
 	// Skills are those that people can activate, Memory is what is remembered of a person, Deferred are tools that the model has
 	// to look for; see package middleware. Nil: none.
 	Skills   *middleware.SkillOptions
-	Memory   func(context.Context, *agent.Step) (string, error)
+	Memory   func(context.Context, *agent.Step) (middleware.Remembered, error)
 	Deferred []tool.Tool
 	// Now is the clock by which models are told the date; nil: the machine's.
 	Now func() time.Time
@@ -92,6 +92,9 @@ type Base struct {
 	Models        model.Models
 	// Background is where work goes on that outlives a run; nil: nowhere.
 	Background Background
+	// Memory is what an agent remembers of the person whose run it is, by the name of the custom agent; nil: nothing. Where it is given,
+	// that of the [Options] does not count.
+	Memory func(ctx context.Context, agent string) (middleware.Remembered, error)
 	// Room says whether the thread's folder may grow; nil: it always may.
 	Room func(folder *os.Root, bytes int64, files int) error
 }
@@ -113,6 +116,11 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 		Middleware: append(base.Middleware[:len(base.Middleware):len(base.Middleware)], f.opt.Middleware...),
 		Without:    f.opt.Without, Budget: f.opt.Budget, Summary: f.opt.Summary, Loops: f.opt.Loops, Continuations: f.opt.Continuations, ModelTitles: f.opt.ModelTitles, Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room, Background: base.Background,
 		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: tokens,
+	}
+	if base.Memory != nil {
+		p.Memory = func(ctx context.Context, _ *agent.Step) (middleware.Remembered, error) {
+			return base.Memory(ctx, s.Agent)
+		}
 	}
 	if s.Agent != "" {
 		d, err := f.opt.Agents.Agent(ctx, r.Owner, s.Agent)

@@ -32,7 +32,9 @@ func everything() []agent.Middleware {
 			return []middleware.Skill{{Name: "report", Description: "Writes reports.", Path: "/skills/report"}}, nil
 		}}),
 		middleware.Uploads(middleware.UploadOptions{}),
-		middleware.Remind(middleware.ReminderOptions{Memory: func(context.Context, *agent.Step) (string, error) { return "Likes tea.", nil }}),
+		middleware.Remind(middleware.ReminderOptions{Memory: func(context.Context, *agent.Step) (middleware.Remembered, error) {
+			return middleware.Remembered{Text: "Likes tea."}, nil
+		}}),
 		middleware.ViewImages(middleware.ImageOptions{}),
 		middleware.Durable(middleware.DurableOptions{Text: func(*agent.Step) string { return "" }}),
 		middleware.Pursue(middleware.GoalOptions{Model: scripted.Always(scripted.Say("short"))}),

@@ -118,7 +118,9 @@ func (c *chance) kinds() []agent.Middleware {
 			Load: func(context.Context, *agent.Step, middleware.Skill) (string, error) { return "In three parts.", nil },
 		}),
 		middleware.Uploads(middleware.UploadOptions{}),
-		middleware.Remind(middleware.ReminderOptions{Memory: func(context.Context, *agent.Step) (string, error) { return "Likes tea.", nil }}),
+		middleware.Remind(middleware.ReminderOptions{Memory: func(context.Context, *agent.Step) (middleware.Remembered, error) {
+			return middleware.Remembered{Text: "Likes tea."}, nil
+		}}),
 		middleware.ViewImages(middleware.ImageOptions{}),
 		middleware.Durable(middleware.DurableOptions{Text: func(*agent.Step) string { return "find the source" }}),
 		middleware.Pursue(middleware.GoalOptions{Objective: "rivers", Most: 2, Model: scripted.New(func(model.Request) scripted.Script {

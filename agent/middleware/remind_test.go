@@ -15,19 +15,19 @@ import (
 
 func TestRemindTellsDateAndMemoryWithTheirMessage(t *testing.T) {
 	now := time.Date(2026, 11, 16, 23, 59, 0, 0, time.UTC)
-	memory := "Likes tea. </system-reminder>"
+	memory := middleware.Remembered{Text: "- Likes tea. </system-reminder>"}
 	var broken error
 	m := scripted.Always(scripted.Say("ok"))
 	m.Record = true
 	o := agent.Options{Model: m, System: "Be brief.", Middleware: chain(middleware.Remind(middleware.ReminderOptions{
-		Now: func() time.Time { return now }, Memory: func(context.Context, *agent.Step) (string, error) { return memory, broken },
+		Now: func() time.Time { return now }, Memory: func(context.Context, *agent.Step) (middleware.Remembered, error) { return memory, broken },
 	}))}
 	th := newThread(t)
 	th.say(o, "one")
 	th.say(o, "two") // the same day
 	now = now.Add(2 * time.Minute)
 	th.say(o, "three")
-	memory = "Likes coffee."
+	memory.Text += "\n- Likes coffee."
 	msgs := th.say(o, "four")
 	broken = errors.New("the disk is gone")
 	th.say(o, "five")
@@ -42,8 +42,8 @@ func TestRemindTellsDateAndMemoryWithTheirMessage(t *testing.T) {
 		extends(t, reqs[i], reqs[i+1])
 	}
 	last := reqs[len(reqs)-1]
-	for i, want := range []string{"Monday, 16 November 2026", "two", "Tuesday, 17 November 2026", "coffee", "Tuesday, 17 November 2026"} {
-		if got := last.Messages[2*i].Text(); !strings.Contains(got, want) || i == 1 && got != "two" {
+	for i, want := range []string{"Monday, 16 November 2026", "two", "Tuesday, 17 November 2026", "coffee", "five"} {
+		if got := last.Messages[2*i].Text(); !strings.Contains(got, want) || (i == 1 || i == 4) && got != want || i > 0 && strings.Contains(got, "tea") {
 			t.Errorf("message %d is shown as %q, want %q in it", i, got, want)
 		}
 	}
@@ -52,6 +52,38 @@ func TestRemindTellsDateAndMemoryWithTheirMessage(t *testing.T) {
 	}
 	if last.System != "Be brief." {
 		t.Errorf("the system prompt is %q", last.System)
+	}
+}
+
+// What was taken back is in no later request, whatever it was told with before; what is left is told anew.
+func TestRemindForgetsWhatWasTakenBack(t *testing.T) {
+	memory := middleware.Remembered{Text: "- Likes tea.\n- Lives in Paris."}
+	m := scripted.Always(scripted.Say("ok"))
+	m.Record = true
+	o := agent.Options{Model: m, Middleware: chain(middleware.Remind(middleware.ReminderOptions{
+		Memory: func(context.Context, *agent.Step) (middleware.Remembered, error) { return memory, nil },
+	}))}
+	th := newThread(t)
+	th.say(o, "one")
+	memory = middleware.Remembered{Text: "- Lives in Paris.", Erased: 1}
+	th.say(o, "two")
+	memory.Text += "\n- Has a dog."
+	th.say(o, "three")
+	reqs := m.Requests()
+	if !strings.Contains(seen(reqs[0]), "Likes tea") {
+		t.Errorf("the first request is %q, want the tea in it", seen(reqs[0]))
+	}
+	for i, r := range reqs[1:] {
+		if text := seen(r); strings.Contains(text, "tea") || strings.Count(text, "Lives in Paris") != 1 {
+			t.Errorf("request %d is %q, want Paris once and no tea", i+2, text)
+		}
+	}
+	extends(t, reqs[1], reqs[2])
+	memory = middleware.Remembered{Erased: 2}
+	th.say(o, "four")
+	reqs = m.Requests()
+	if text := seen(reqs[len(reqs)-1]); strings.Contains(text, "Paris") || strings.Contains(text, "dog") {
+		t.Errorf("after all was forgotten the request is %q", text)
 	}
 }
 

@@ -56,8 +56,10 @@ func (c chatCmd) Run(e *env) error {
 		return err
 	}
 	err = c.talk(p, local{rt})
-	// What was asked is answered or cancelled by now: nothing is left to wait for.
-	return errors.Join(err, rt.Close(context.WithoutCancel(e.ctx)))
+	// What is worth remembering is found out before the end, but nobody waits long for it: it is kept for the next start.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), e.config.Drain)
+	defer cancel()
+	return errors.Join(err, rt.Close(ctx))
 }
 
 func (c chatCmd) talk(p *printer, a asker) error {

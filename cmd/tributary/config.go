@@ -84,6 +84,8 @@ type Config struct {
 	Answers model.Limits `yaml:"answers"`
 	// Web is what agents may do on the web.
 	Web WebConfig `yaml:"web"`
+	// Memory is what agents remember of people.
+	Memory MemoryConfig `yaml:"memory"`
 }
 
 // WebhookConfig is the part of the file about webhooks.
@@ -96,7 +98,7 @@ type WebhookConfig struct {
 
 // loadConfig reads the file, if there is one, over the defaults. A flag for the data folder wins.
 func loadConfig(path, data string) (Config, error) {
-	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Files: true, Drain: 10 * time.Second, MaxAttempts: 10, RecursionLimit: 1000, RunTimeout: 6 * time.Hour}
+	c := Config{Addr: "127.0.0.1:8123", Durability: "process", Files: true, Memory: usualMemory(), Drain: 10 * time.Second, MaxAttempts: 10, RecursionLimit: 1000, RunTimeout: 6 * time.Hour}
 	if path != "" {
 		c.file = path
 		raw, err := os.ReadFile(path)
@@ -124,6 +126,7 @@ func loadConfig(path, data string) (Config, error) {
 	}
 	for name, n := range map[string]int64{
 		"max_runs": int64(c.MaxRuns), "max_attempts": int64(c.MaxAttempts), "max_steps": int64(c.MaxSteps), "recursion_limit": int64(c.RecursionLimit),
+		"memory.wait": int64(c.Memory.Wait), "memory.max_facts": int64(c.Memory.MaxFacts), "memory.budget": int64(c.Memory.Budget),
 		"run_timeout": int64(c.RunTimeout), "drain": int64(c.Drain),
 	} {
 		if n < 0 {

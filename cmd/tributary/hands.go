@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/internal/workspace"
+	"github.com/tributary-ai/tributary/memory"
 	"github.com/tributary-ai/tributary/tool"
 	"github.com/tributary-ai/tributary/tool/files"
 	"github.com/tributary-ai/tributary/tool/search"
@@ -38,6 +39,7 @@ var kits = []func(*env, Config, *slog.Logger) (kit, error){
 	mcpKit,
 	webKit,
 	sandboxKit,
+	memoryKit,
 }
 
 // hands are the kits of a process.
@@ -59,7 +61,7 @@ func (e *env) hands(config Config, log *slog.Logger) (hands, error) {
 func (h hands) tools() []tool.Tool {
 	var all []tool.Tool
 	for _, k := range h {
-		if k.group != files.Group {
+		if k.group != files.Group && k.group != memory.Group {
 			all = append(all, k.tools...)
 		}
 	}

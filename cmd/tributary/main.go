@@ -44,6 +44,7 @@ type cli struct {
 	Agents  agentsCmd  `cmd:"" help:"Make, list and delete agents of your own, and show how one would be assembled: its model, tools, middleware and prompt, and why."`
 	Tools   toolsCmd   `cmd:"" help:"List the tools that agents have, what each can do, and why one is off."`
 	Skills  skillsCmd  `cmd:"" help:"List, install and remove skills, which tell agents how to do something."`
+	Memory  memoryCmd  `cmd:"" help:"What agents remember of you: list, change, delete, export, import, switch it off."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"MCP: the servers whose tools agents have, and tributary as one."`
 	Docs    docsCmd    `cmd:"" help:"Add, list, search and remove folders of documents."`
 	Usage   usageCmd   `cmd:"" help:"Tell what runs have spent, by model, agent and thread."`

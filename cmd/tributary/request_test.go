@@ -44,7 +44,7 @@ func TestEventsShowsWhatTheProviderGot(t *testing.T) {
 			dir := t.TempDir()
 			t.Setenv("CANARY_KEY", "canary-4711-secret")
 			config := filepath.Join(dir, "config.yaml")
-			text := fmt.Sprintf("models:\n  - name: m\n    provider: %s\n    model: m\n    api_key_env: CANARY_KEY\n    base_url: %s\n", provider, srv.URL)
+			text := fmt.Sprintf("memory: {model: rules}\nmodels:\n  - name: m\n    provider: %s\n    model: m\n    api_key_env: CANARY_KEY\n    base_url: %s\n", provider, srv.URL)
 			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -44,6 +44,9 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	d := &documents{ready: make(chan struct{})}
 	opt := config.options()
 	opt.Agent = agents.Graph
+	if opt.Memory, err = config.memory(models); err != nil {
+		return nil, errors.Join(err, hands.Close())
+	}
 	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait)}, hands.tools()...)
 	opt.Middleware = hands.middleware
 	if opt.Graphs, err = researchGraphs(config, models, hands, opt.Tools, log); err != nil {

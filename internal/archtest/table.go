@@ -3,7 +3,7 @@ package archtest
 // Names for groups that several rows allow.
 var (
 	nouns  = []string{"event", "item"}
-	public = []string{".", "agent", "agent/...", "event", "graph", "item", "model", "model/*", "tool", "tool/*", "turn"}
+	public = []string{".", "agent", "agent/...", "event", "graph", "item", "memory", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
 		"internal/background", "internal/bus/...", "internal/cite", "internal/companion", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run",
@@ -42,6 +42,7 @@ var Rules = []Rule{
 	{"model/offline", []string{"internal/prose", "item", "model"}, nil, "it answers from texts alone, so it takes them apart"},
 	{"model/*", []string{"item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
+	{"memory", []string{"item", "tool"}, []string{"net/http"}, "it knows what is remembered; who finds it out, and whose model is told, is not its business"},
 	{"internal/document", nil, []string{"net/http"}, "it turns the bytes of a file into text, wherever they come from"},
 	{"tool/search", []string{"internal/document", "item", "tool"}, nil, "it finds what files say, and files come in many formats"},
 	{"tool/web/internal/...", nil, nil, "how files are read, whoever fetched them"},
@@ -98,6 +99,7 @@ var Rules = []Rule{
 	{"internal/server/agents", []string{"internal/custom", "internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows and changes what others keep"},
 	{"internal/server/companions", []string{"agent/middleware", "internal/companion", "internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil,
 		"it shows what package companion knows; a goal is the middleware's word"},
+	{"internal/server/memory", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue", "memory"}, nil, "it shows and changes what others keep"},
 	{"internal/server/page", []string{"internal/server/edge"}, nil, "it serves files that it is handed"},
 	{"internal/server/folders", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue", "internal/workspace", "tool/files"}, nil,
 		"it serves files by the names that agents know them by"},
@@ -115,10 +117,10 @@ var Rules = []Rule{
 		"internal/server/langgraph/runs", "internal/server/langgraph/state", "internal/server/langgraph/threads",
 	}), nil, "resources stand beside each other"},
 	{"internal/server/langgraph", join(nouns, runs, routes, langgraph, []string{"internal/server/langgraph/*"}), nil, "it puts LangGraph's resources together"},
-	{"internal/server", join(runs, []string{"internal/companion", "internal/server/...", "internal/workspace"}), nil,
+	{"internal/server", join(runs, []string{"internal/companion", "internal/server/...", "internal/workspace", "memory"}), nil,
 		"it puts the dialects together; storage, agents and models are reached only through what it is handed"},
 
-	{"internal/door", []string{"graph", "internal/journal", "internal/run", "internal/storage/sqlite", "internal/workspace"}, []string{"net/http"},
+	{"internal/door", []string{"graph", "internal/journal", "internal/run", "internal/storage/sqlite", "internal/workspace", "memory"}, []string{"net/http"},
 		"it names the parts of a runtime for those of this module who put something around it"},
 	{".", engine, []string{Module + "/internal/server", "net/http"}, "the library is the engine without a listener; it puts the parts together"},
 	{"httpapi", []string{".", "internal/custom", "internal/door", "internal/outbound", "internal/run", "internal/server/..."}, nil, "it puts the server around a runtime"},

@@ -94,6 +94,7 @@ var sections = []section{
 	{"langgraph: the conformance server, read by the client that measured LangGraph's", conformanceLoad, "", "LangGraph's JS server, given"},
 	{"process: start, memory, size", program, givenIdle, ""},
 	{"documents: indexing and searching", documents, "", ""},
+	{"memory: a run's start", remembering, "", ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},
 	{"agents: middleware", middlewares, "", ""},
 	{"research: what the workflow costs, without models and tools", researching, "", ""},

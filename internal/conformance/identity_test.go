@@ -37,7 +37,9 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 	s.want(204, "PUT", "/store/items", `{"namespace":["mine"],"key":"k","value":{"note":"`+secret+`"}}`, as("alice")...)
 	checkpoint := post("/threads/"+thread+"/state", `{"values":{"decision":"`+secret+`"},"as_node":"propose"}`)["checkpoint"].(map[string]any)["checkpoint_id"].(string)
 
-	ids := strings.NewReplacer("{thread_id}", thread, "{run_id}", rn, "{assistant_id}", assistant, "{cron_id}", cron, "{checkpoint_id}", checkpoint, "{namespace}", "research", "{run}", rn)
+	fact := post("/memory/facts", `{"content":"`+secret+`"}`)["facts"].([]any)[0].(map[string]any)["id"].(string)
+
+	ids := strings.NewReplacer("{fact_id}", fact, "{thread_id}", thread, "{run_id}", rn, "{assistant_id}", assistant, "{cron_id}", cron, "{checkpoint_id}", checkpoint, "{namespace}", "research", "{run}", rn)
 	bodies := map[string]string{
 		"POST /threads/{thread_id}/state/checkpoint":      `{"checkpoint":{"checkpoint_id":"` + checkpoint + `"}}`,
 		"POST /threads/{thread_id}/state":                 `{"values":{"decision":"stolen"}}`,
@@ -59,6 +61,11 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 		"DELETE /store/items":                             `{"namespace":["mine"],"key":"k"}`,
 		"PUT /store/items":                                `{"namespace":["mine"],"key":"k","value":{"note":"stolen"}}`,
 		"POST /store/items/search":                        `{"namespace_prefix":["mine"]}`,
+		"PATCH /memory":                                   `{"topOfMind":"stolen"}`,
+		"POST /memory/facts":                              `{"content":"stolen"}`,
+		"PATCH /memory/facts/{fact_id}":                   `{"content":"stolen"}`,
+		"POST /memory/import":                             `{"facts":[]}`,
+		"PUT /memory/status":                              `{"enabled":false}`,
 	}
 	// Routes that name nothing of anybody's: what they answer must not have anything of Alice's in it.
 	lists := map[string]int{
@@ -68,6 +75,8 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 		"GET /api/chat/stream": 422, "GET /api/config": 200, "GET /api/rag/config": 200, "GET /api/rag/resources": 200, "POST /api/report/evaluate": 422,
 		"POST /api/prompt/enhance": 422, "POST /api/prose/generate": 422, "POST /api/tts": 422, "POST /api/podcast/generate": 422, "POST /api/ppt/generate": 422,
 		"POST /api/mcp/server/metadata": 501, "GET /usage": 200, "GET /suggestions/config": 200, "POST /input-polish": 422,
+		"GET /memory": 200, "PATCH /memory": 200, "DELETE /memory": 200, "POST /memory/facts": 200, "GET /memory/search": 200, "GET /memory/export": 200,
+		"POST /memory/import": 200, "GET /memory/config": 200, "GET /memory/status": 200, "PUT /memory/status": 200,
 		"POST /mcp": 422, "GET /mcp": 405, "DELETE /mcp": 405, "DELETE /store/items": 204, "POST /store/items/search": 200, "POST /store/namespaces": 200,
 		// Its answers are those of a thread that does not exist; so is the status.
 		"POST /threads/{thread_id}/commands": 200, "GET /threads/{thread_id}/stream/events": 426,
@@ -102,6 +111,13 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 	state := s.call("GET", "/threads/"+thread+"/state", nil, as("alice")...)
 	if state.status != 200 || !bytes.Contains(state.body, []byte(secret)) || bytes.Contains(state.body, []byte("stolen")) {
 		t.Errorf("what Alice has is no longer what it was: %s", state.body)
+	}
+	remembered := s.call("GET", "/memory", nil, as("alice")...)
+	if !bytes.Contains(remembered.body, []byte(secret)) || bytes.Contains(remembered.body, []byte("stolen")) {
+		t.Errorf("what is remembered of Alice is %s", remembered.body)
+	}
+	if on := s.call("GET", "/memory/status", nil, as("alice")...); !bytes.Contains(on.body, []byte(`"enabled":true`)) {
+		t.Errorf("Alice's memory is switched: %s", on.body)
 	}
 	item := s.call("GET", "/store/items?namespace=mine&key=k", nil, as("alice")...)
 	if !bytes.Contains(item.body, []byte(secret)) {

@@ -22,6 +22,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/langgraph/assistants"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	remembered "github.com/tributary-ai/tributary/memory"
 )
 
 // webhookSecret signs webhooks; it is known to everybody, as this server has no secrets.
@@ -98,7 +99,7 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 	w.crons = run.OpenScheduler(w.engine, w.db, opt.log)
 	w.server, err = server.New(server.Options{
 		Engine: w.engine, Journal: w.journal, Store: w.db, Graphs: lib, Identify: opt.identify,
-		Scheduler: w.crons, Webhooks: true,
+		Scheduler: w.crons, Webhooks: true, Memory: remembered.New(remembered.Options{Store: func(owner string) remembered.Store { return memory{w.db, run.Identity{Owner: owner}} }}),
 		Origins: []string{"*"}, Version: "conformance", LikeJS: opt.likeJS, Log: opt.log,
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/internal/workspace"
+	"github.com/tributary-ai/tributary/memory"
 )
 
 // ErrNoModel says that nobody can write.
@@ -38,6 +39,8 @@ type Parts struct {
 	// Folder opens the folder of a thread, which may be as full as Quota says; nil where agents have no files.
 	Folder func(who run.Identity, thread string) (*os.Root, error)
 	Quota  workspace.Quota
+	// Memory is what is remembered of people; nil: nothing is.
+	Memory *memory.Book
 }
 
 // Graphs finds a runtime's graphs by name.

@@ -89,7 +89,7 @@ func TestBadInput(t *testing.T) {
 // serverRoutes asks a server for its routes.
 func serverRoutes(t *testing.T) []string {
 	t.Helper()
-	rt, err := library.Open(t.Context(), library.Options{Dir: t.TempDir()})
+	rt, err := library.Open(t.Context(), library.Options{Dir: t.TempDir(), Memory: &library.Memory{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func serverRoutes(t *testing.T) []string {
 	s, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs,
 		Models:    []models.Model{{Name: "offline"}},
 		Documents: func(context.Context, string, int) (documents.Found, error) { return documents.Found{}, nil },
-		Agents:    custom.New(t.TempDir())})
+		Agents:    custom.New(t.TempDir()), Memory: parts.Memory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +124,12 @@ func (w *world) furnish(ctx context.Context) map[string]string {
 		w.t.Fatalf("POST /agents: %d %v %s", code, err, data)
 	}
 	names["agent_name"] = "someone"
+	code, data, _, err := w.host.call(ctx, "POST", "/memory/facts", `{"content":"likes tea"}`)
+	var memory struct{ Facts []struct{ ID string } }
+	if err != nil || code != http.StatusOK || json.Unmarshal(data, &memory) != nil || len(memory.Facts) != 1 {
+		w.t.Fatalf("POST /memory/facts: %d %v %s", code, err, data)
+	}
+	names["fact_id"] = memory.Facts[0].ID
 	names["cron_id"] = make("/runs/crons", cron, "cron_id")
 	names["id"] = make("/tasks", `{"input":"hello"}`, "task_id")
 	names["run"] = names["id"] // a run may be read as that of a team, whatever its graph is
@@ -131,7 +137,7 @@ func (w *world) furnish(ctx context.Context) map[string]string {
 	if code, data, _, err := w.host.call(ctx, "GET", "/threads/"+names["thread_id"]+"/runs/"+names["run_id"]+"/join", ""); err != nil || code != http.StatusOK {
 		w.t.Fatalf("join: %d %v %s", code, err, data)
 	}
-	code, data, _, err := w.host.call(ctx, "GET", "/threads/"+names["thread_id"]+"/state", "")
+	code, data, _, err = w.host.call(ctx, "GET", "/threads/"+names["thread_id"]+"/state", "")
 	var state struct {
 		Checkpoint struct{ Checkpoint_ID string }
 	}

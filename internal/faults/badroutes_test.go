@@ -61,6 +61,8 @@ var (
 	badCursor   = []string{"?stream_mode=nonsense stream_mode"}
 	badCancel   = []string{"?wait=maybe wait", "?action=explode action"}
 	badListing  = []string{"?limit=x limit", "?limit=-1 limit", "?limit=99999999999999999999 limit", "?offset=-1 offset", "?offset=1.5 offset"}
+	badAgent    = []string{"?agent_name=a%2Fb agent_name", "?agent_name=a_b agent_name", "?agent_name=%00 agent_name"}
+	factFields  = map[string]kind{"content": aString, "category": aString, "confidence": aNumber, "topics": strs}
 	badSubgraph = []string{"?recurse=perhaps recurse"}
 )
 
@@ -104,6 +106,20 @@ var badRoutes = map[string]badRoute{
 	"GET /agents/{agent_name}":    {},
 	"PUT /agents/{agent_name}":    {good: `{"soul":"x"}`, fields: agentFields},
 	"DELETE /agents/{agent_name}": {},
+
+	"GET /memory":                    {query: badAgent},
+	"PATCH /memory":                  {good: `{"topOfMind":"boats"}`, query: badAgent, fields: map[string]kind{"workContext": aString, "personalContext": aString, "topOfMind": aString, "recentMonths": aString, "earlierContext": aString, "longTermBackground": aString}},
+	"DELETE /memory":                 {query: append([]string{"?thread_id=%00 thread_id"}, badAgent...)},
+	"POST /memory/facts":             {good: `{"content":"likes tea"}`, query: badAgent, fields: factFields},
+	"GET /memory/facts/{fact_id}":    {query: badAgent},
+	"PATCH /memory/facts/{fact_id}":  {good: `{"category":"context"}`, query: badAgent, fields: factFields},
+	"DELETE /memory/facts/{fact_id}": {query: badAgent},
+	"GET /memory/search":             {query: append([]string{"?limit=0 limit", "?limit=x limit", "?limit=99999 limit"}, badAgent...)},
+	"GET /memory/export":             {query: badAgent},
+	"POST /memory/import":            {good: `{"facts":[{"content":"likes tea"}]}`, query: badAgent, fields: map[string]kind{"facts": list, "user": anObj, "history": anObj}},
+	"GET /memory/config":             {query: badAgent},
+	"GET /memory/status":             {query: badAgent},
+	"PUT /memory/status":             {good: `{"enabled":true}`, query: badAgent, fields: map[string]kind{"enabled": aBool}},
 
 	"POST /threads": {good: `{}`, fields: map[string]kind{"thread_id": anID, "metadata": anObj, "if_exists": aWord, "supersteps": list, "ttl": aTTL}},
 	"POST /threads/search": {good: `{}`, filters: []string{"metadata", "values"}, fields: with(map[string]kind{

@@ -156,9 +156,13 @@ func (d *desk) do(h Handler, f FollowUp) {
 	failed := d.try(h, f)
 	store, ctx := d.e.opt.Store, context.Background()
 	var err error
+	var later NotYet
 	switch {
 	case failed == nil:
 		err = store.FinishFollowUp(ctx, f)
+	case errors.As(failed, &later):
+		f.NextAt, f.Error = later.Until, ""
+		err = store.PutOffFollowUp(ctx, f, true)
 	case d.ctx.Err() != nil: // not its fault
 		f.NextAt, f.Error = time.Now(), failed.Error()
 		err = store.PutOffFollowUp(ctx, f, true)
@@ -190,6 +194,9 @@ func (d *desk) try(h Handler, f FollowUp) (err error) {
 
 // close does what is due while ctx lasts. The rest stays where it is stored.
 func (d *desk) close(ctx context.Context) error {
+	if ctx.Err() == nil {
+		d.hasten(ctx)
+	}
 	close(d.stop)
 	defer d.cancel(errDrain)
 	if ctx.Err() == nil {
@@ -208,5 +215,19 @@ func (d *desk) close(ctx context.Context) error {
 		return nil
 	case <-patience.C:
 		return errors.New("follow-ups of runs do not stop and are left behind; they are done again at the next start")
+	}
+}
+
+// hasten has what waits for its time done now, of the kinds that want it so.
+func (d *desk) hasten(ctx context.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for kind, h := range d.handlers {
+		if !h.Early {
+			continue
+		}
+		if err := d.e.opt.Store.HastenFollowUps(ctx, kind); err != nil {
+			d.e.opt.Log.Warn("follow-ups that wait are left to the next start", "kind", kind, "err", err)
+		}
 	}
 }

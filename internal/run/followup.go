@@ -20,23 +20,27 @@ type FollowUp struct {
 	Lane    string
 	Payload json.RawMessage // what the handler needs to know, an object or empty
 
+	// NextAt is when it becomes due; the end of the run, if that is later or it is zero. While a worker has it, until when.
+	NextAt time.Time
+
 	// The rest is filled by engine and store.
 
 	Run       string
 	Thread    string
 	Owner     string
 	CreatedAt time.Time
-	NextAt    time.Time // not before; while a worker has it, until when
-	Attempts  int       // tries that were begun, with this one
-	Worker    string    // who has it now
-	Error     string    // why the last try failed
-	Parked    bool      // it failed too often and is not tried again
+	Attempts  int    // tries that were begun, with this one
+	Worker    string // who has it now
+	Error     string // why the last try failed
+	Parked    bool   // it failed too often and is not tried again
 }
 
 // Handler carries out follow-ups of a kind. Zero fields have defaults.
 type Handler struct {
-	// Do does it. An error means that it will be tried again.
+	// Do does it. An error means that it will be tried again; [NotYet] that it was not tried at all.
 	Do func(ctx context.Context, f FollowUp) error
+	// Early says that what waits for its time is done at once when the engine is closed.
+	Early bool
 	// Timeout bounds a try. Default 1 minute.
 	Timeout time.Duration
 	// Tries is after how many a follow-up is parked. Wait is the pause after the first, which doubles up to MaxWait. With the
@@ -49,6 +53,11 @@ type Handler struct {
 	AtOnce  int
 	PerLane int
 }
+
+// NotYet is what a handler returns for a follow-up whose time has not come after all. It is no failure.
+type NotYet struct{ Until time.Time }
+
+func (n NotYet) Error() string { return "not before " + n.Until.Format(time.RFC3339) }
 
 func (h *Handler) fill() {
 	orElse := func(d *time.Duration, usual time.Duration) {
@@ -88,6 +97,8 @@ type FollowUps interface {
 	// PutOffFollowUp gives one back, to be tried at its NextAt or not at all; journal.ErrFenced if its lease was lost.
 	// A try that was interrupted is not counted.
 	PutOffFollowUp(ctx context.Context, f FollowUp, interrupted bool) error
+	// HastenFollowUps makes those of a kind due that were never tried.
+	HastenFollowUps(ctx context.Context, kind string) error
 	// FollowUps lists the caller's that were not carried out yet, oldest first.
 	FollowUps(ctx context.Context, who Identity, q FollowUpQuery) ([]FollowUp, error)
 	// NextFollowUp is when, after a time, the next of some kinds becomes due; ok is false if there is none.
@@ -106,6 +117,7 @@ type FollowUpClaim struct {
 // FollowUpQuery selects follow-ups. Zero fields do not restrict.
 type FollowUpQuery struct {
 	Run    string
+	Thread string
 	Kind   string
 	Parked bool // only those that are not tried again
 	Limit  int
@@ -146,7 +158,10 @@ func (e *Engine) followUps(r Run, at time.Time) (all []FollowUp) {
 		if f.Key == "" {
 			f.Key = f.Kind + "_" + r.ID
 		}
-		f.Run, f.Thread, f.Owner, f.CreatedAt, f.NextAt = r.ID, r.Thread, r.Owner, at, at
+		f.Run, f.Thread, f.Owner, f.CreatedAt = r.ID, r.Thread, r.Owner, at
+		if f.NextAt.Before(at) {
+			f.NextAt = at
+		}
 	}
 	return all
 }

@@ -109,6 +109,26 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	call("POST /store/namespaces", "", `{}`)
 	call("DELETE /store/items", "", `{"namespace":["a"],"key":"k"}`)
 
+	call("PATCH /memory", "", `{"topOfMind":"boats"}`)
+	fact := call("POST /memory/facts", "", `{"content":"likes tea","category":"preference","confidence":0.9,"topics":["drinks"]}`)["facts"].([]any)[0].(map[string]any)["id"].(string)
+	call("GET /memory", "", "")
+	call("GET /memory", "?agent_name=nobody", "")
+	ids = strings.NewReplacer("{fact_id}", fact)
+	call("GET /memory/facts/{fact_id}", "", "")
+	call("PATCH /memory/facts/{fact_id}", "", `{"content":"likes coffee"}`)
+	call("GET /memory/search", "?query=coffee", "")
+	exported, err := json.Marshal(call("GET /memory/export", "", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call("POST /memory/import", "", string(exported))
+	call("GET /memory/config", "", "")
+	call("GET /memory/status", "", "")
+	call("PUT /memory/status", "", `{"enabled":false}`)
+	call("DELETE /memory/facts/{fact_id}", "", "")
+	call("DELETE /memory", "", "")
+	ids = first
+
 	call("POST /tasks", "", `{"input":"hi"}`)
 	manager := call("POST /tasks", "", `{"input":"hi","assistant":"manager"}`)["task_id"].(string)
 	asked := call("POST /tasks", "", `{"input":"hi","assistant":"ask"}`)

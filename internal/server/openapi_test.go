@@ -64,6 +64,7 @@ func newAPI(t *testing.T) *apiWorld {
 	w := &apiWorld{taskWorld: newTasks(t, all, func(o *server.Options) {
 		o.Scheduler, o.Webhooks, o.Version = run.OpenScheduler(o.Engine, o.Store, nil), true, "1.2.3"
 		t.Cleanup(o.Scheduler.Close)
+		o.Memory = bookOn(o.Store)
 		o.Write = func(context.Context, run.Identity, string, string) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) { yield("better", nil) }
 		}

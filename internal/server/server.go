@@ -28,6 +28,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/mcp"
+	memories "github.com/tributary-ai/tributary/internal/server/memory"
 	"github.com/tributary-ai/tributary/internal/server/models"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
 	"github.com/tributary-ai/tributary/internal/server/page"
@@ -35,6 +36,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/tasks"
 	"github.com/tributary-ai/tributary/internal/server/teams"
 	"github.com/tributary-ai/tributary/internal/workspace"
+	"github.com/tributary-ai/tributary/memory"
 )
 
 // Store is what the routes read and write directly; what concerns executing runs goes through the engine.
@@ -100,6 +102,8 @@ type Options struct {
 	Documents documents.Search
 	// Agents are the custom agents; without them there are no routes for them.
 	Agents agents.Agents
+	// Memory is what is remembered of people; without it there are no routes for it.
+	Memory *memory.Book
 	// Models are those that a run may ask for; nil if that is not known, and then there is no route for it.
 	Models []models.Model
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
@@ -223,6 +227,9 @@ func (s *Server) mount() error {
 	}
 	if s.opt.Agents != nil {
 		agents.New(agents.Options{Agents: s.opt.Agents, Did: s.guard.Did}).Mount(s.routes)
+	}
+	if s.opt.Memory != nil {
+		memories.New(memories.Options{Book: s.opt.Memory, Did: s.guard.Did}).Mount(s.routes)
 	}
 	if s.opt.Models != nil {
 		models.Mount(s.routes, s.opt.Models)

@@ -153,6 +153,16 @@ var (
 	link      = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
+// begins reports that a line has one of these characters first. Most lines do not, and need not be matched.
+func begins(line, with string) bool {
+	t := strings.TrimLeft(line, " \t\n\f\r")
+	return t != "" && strings.IndexByte(with, t[0]) >= 0
+}
+
+func isRuler(line string) bool   { return begins(line, "*-_") && ruler.MatchString(line) }
+func isHeading(line string) bool { return begins(line, "#") && atx.MatchString(line) }
+func isItem(line string) bool    { return begins(line, "-*+0123456789") && listItem.MatchString(line) }
+
 // frontMatter skips the settings at the top that many generators want, and takes the title from them.
 func (d *splitter) frontMatter() {
 	if len(d.lines) == 0 || strings.TrimRight(d.lines[0], " ") != "---" {
@@ -176,15 +186,15 @@ func (d *splitter) block() {
 	switch {
 	case strings.TrimSpace(line) == "":
 		d.at++
-	case ruler.MatchString(line): // the author parts what is before from what is after
+	case isRuler(line): // the author parts what is before from what is after
 		d.flush()
 		d.list = false
 		d.at++
-	case atx.MatchString(line):
+	case isHeading(line):
 		m := atx.FindStringSubmatch(line)
 		d.at++
 		d.heading(len(m[1]), m[2])
-	case d.at+1 < len(d.lines) && underline.MatchString(d.lines[d.at+1]) && !special(line):
+	case d.at+1 < len(d.lines) && begins(d.lines[d.at+1], "=-") && underline.MatchString(d.lines[d.at+1]) && !special(line):
 		level := 2
 		if strings.Contains(d.lines[d.at+1], "=") {
 			level = 1
@@ -238,16 +248,16 @@ func (d *splitter) code() (start int, text string) {
 func (d *splitter) paragraph() (text string, list bool) {
 	var b strings.Builder
 	indentedCode := !d.list && strings.HasPrefix(strings.ReplaceAll(d.lines[d.at], "\t", "    "), "    ")
-	list = listItem.MatchString(d.lines[d.at])
+	list = isItem(d.lines[d.at])
 	for first := true; d.at < len(d.lines); d.at++ {
 		line := d.lines[d.at]
-		if strings.TrimSpace(line) == "" || !first && (atx.MatchString(line) || fence(line) != "" || ruler.MatchString(line) && !indentedCode) {
+		if strings.TrimSpace(line) == "" || !first && (isHeading(line) || fence(line) != "" || isRuler(line) && !indentedCode) {
 			break
 		}
 		switch {
 		case first:
 			b.WriteString(strings.TrimRight(line, " \t"))
-		case indentedCode || special(line) || special(d.lines[d.at-1]) || listItem.MatchString(line) || strings.HasSuffix(d.lines[d.at-1], "  "):
+		case indentedCode || special(line) || special(d.lines[d.at-1]) || isItem(line) || strings.HasSuffix(d.lines[d.at-1], "  "):
 			b.WriteString("\n" + strings.TrimRight(line, " \t"))
 		default:
 			soft(&b, strings.TrimSpace(line))

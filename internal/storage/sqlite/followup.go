@@ -122,12 +122,28 @@ func fencedUnless(n int64, err error, f run.FollowUp) error {
 	return err
 }
 
+// HastenFollowUps makes those of a kind due that were never tried.
+func (db *DB) HastenFollowUps(ctx context.Context, kind string) error {
+	const waits = "kind = ?1 AND parked = 0 AND next > ?2 AND worker = '' AND attempts = 0"
+	var any bool // looking costs no write
+	err := db.reads.row(ctx, "SELECT EXISTS (SELECT 1 FROM follow_ups WHERE "+waits+")", kind, micros(now())).Scan(&any)
+	if err != nil || !any {
+		return err
+	}
+	return db.write(ctx, false, func(ctx context.Context, tx *tx) error {
+		return tx.exec(ctx, "UPDATE follow_ups SET next = ?2 WHERE "+waits, kind, micros(now()))
+	})
+}
+
 // FollowUps lists an owner's, oldest first.
 func (db *DB) FollowUps(ctx context.Context, who run.Identity, q run.FollowUpQuery) ([]run.FollowUp, error) {
 	var c conditions
 	c.add("owner = ?", who.Owner)
 	if q.Run != "" {
 		c.add("run = ?", q.Run)
+	}
+	if q.Thread != "" {
+		c.add("thread = ?", q.Thread)
 	}
 	if q.Kind != "" {
 		c.add("kind = ?", q.Kind)

@@ -113,6 +113,26 @@ func followUps(t *testing.T, b Backend) {
 	if list, err := b.FollowUps(ctx, bob, run.FollowUpQuery{Limit: 10}); err != nil || len(list) != 0 {
 		t.Errorf("somebody else sees %v, %v", list, err)
 	}
+
+	// What waits for its time can be done before it; what failed keeps its pause.
+	if list, err := b.FollowUps(ctx, alice, run.FollowUpQuery{Thread: r.Thread, Kind: "tell", Limit: 10}); err != nil || !slices.Equal(keys(list), []string{"a", "late"}) {
+		t.Errorf("of the thread are left %v, %v", keys(list), err)
+	}
+	must(t, b.HastenFollowUps(ctx, "other"))
+	if got := claimFollowUps(t, b, "w", "tell", 10); len(got) != 0 {
+		t.Errorf("claimed before its time: %v", keys(got))
+	}
+	must(t, b.HastenFollowUps(ctx, "tell"))
+	got = claimFollowUps(t, b, "w", "tell", 10)
+	if !slices.Equal(keys(got), []string{"late"}) {
+		t.Fatalf("hastened %v, want late", keys(got))
+	}
+	got[0].NextAt = soon
+	must(t, b.PutOffFollowUp(ctx, got[0], false))
+	must(t, b.HastenFollowUps(ctx, "tell"))
+	if got := claimFollowUps(t, b, "w", "tell", 10); len(got) != 0 {
+		t.Errorf("what failed is tried before its pause is over: %v", keys(got))
+	}
 }
 
 // Of one lane only a few are claimed at a time, by all workers together, and the others go on.

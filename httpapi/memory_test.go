@@ -1,0 +1,72 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/httpapi"
+	"github.com/tributary-ai/tributary/memory"
+)
+
+func TestPeopleReadChangeAndForgetWhatIsRemembered(t *testing.T) {
+	owner := "anna"
+	w := serve(t, tributary.Options{Memory: &tributary.Memory{}}, httpapi.Options{Identify: func(*http.Request) (string, error) { return owner, nil }})
+	step := func(method, path, body string, status int, want ...string) memory.Document {
+		t.Helper()
+		res, text := w.call(method, path, body)
+		if res.StatusCode != status {
+			t.Fatalf("%s %s %s: got %d, want %d: %s", method, path, body, res.StatusCode, status, text)
+		}
+		for _, part := range want {
+			if no, ok := strings.CutPrefix(part, "!"); ok == strings.Contains(text, no) {
+				t.Errorf("%s %s: %q, and the answer is %s", method, path, part, text)
+			}
+		}
+		var d memory.Document
+		_ = json.Unmarshal([]byte(text), &d)
+		return d
+	}
+	step("GET", "/memory", "", 200, `"version":"1.0"`, `"workContext":{"summary":""}`, `"facts":[]`)
+	d := step("POST", "/memory/facts", `{"content":"Likes  tea"}`, 200, `"content":"Likes tea"`, `"category":"context"`, `"confidence":0.5`, `"source":"manual"`)
+	id := d.Facts[0].ID
+	step("POST", "/memory/facts", `{"content":""}`, 422, `"field":"content"`)
+	step("POST", "/memory/facts", `{"content":"x","confidence":7}`, 422, `"field":"confidence"`)
+	step("PATCH", "/memory/facts/"+id, `{"content":"Likes coffee","category":"correction"}`, 200, `Likes coffee`, `!tea`, `"revision":2`)
+	step("GET", "/memory/facts/"+id, "", 200, `Likes coffee`)
+	step("PATCH", "/memory", `{"topOfMind":"Coffee beans"}`, 200, `Coffee beans`)
+	step("GET", "/memory/search?query=coffee", "", 200, id)
+	step("GET", "/memory/search?query=tea", "", 200, `{"facts":[]}`)
+	step("GET", "/memory?agent_name=writer", "", 200, `!coffee`)
+
+	owner = "bert"
+	step("GET", "/memory", "", 200, `!offee`)
+	for _, method := range []string{"GET", "PATCH", "DELETE"} {
+		step(method, "/memory/facts/"+id, `{"content":"mine"}`, 404, `"field":"fact_id"`)
+	}
+	step("PUT", "/memory/status", `{"enabled":false}`, 200, `"enabled":false`)
+	owner = "anna"
+	step("GET", "/memory/status", "", 200, `"enabled":true`, `"facts":1`)
+
+	_, export := w.call("GET", "/memory/export", "")
+	step("DELETE", "/memory/facts/"+id, "", 200, `!coffee`, `!Coffee`) // and the summary that speaks of it
+	step("POST", "/memory/import", `{}`, 422, `"field":"facts"`)
+	step("POST", "/memory/import", `{"facts":null}`, 422, `"field":"facts"`)
+	step("POST", "/memory/import", export, 200, id, `Coffee beans`)
+	step("PUT", "/memory/status?agent_name=writer", `{"enabled":false}`, 200, `"enabled":false`, `"user_enabled":true`)
+	step("PUT", "/memory/status", `{}`, 422, `"field":"enabled"`)
+	step("GET", "/memory/config", "", 200, `"max_facts":1000`, `"enabled":true`)
+	step("DELETE", "/memory", "", 200, `"facts":[]`, `!offee`)
+	if res, text := w.call("POST", "/store/items/search", `{"query":"coffee"}`); res.StatusCode != 200 || strings.Contains(text, "offee") {
+		t.Errorf("the store has %d %s", res.StatusCode, text)
+	}
+}
+
+func TestWithoutMemoryThereAreNoRoutesForIt(t *testing.T) {
+	w := serve(t, tributary.Options{}, httpapi.Options{})
+	if res, text := w.call("GET", "/memory", ""); res.StatusCode != 404 {
+		t.Errorf("got %d: %s", res.StatusCode, text)
+	}
+}
