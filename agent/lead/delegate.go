@@ -79,6 +79,9 @@ func (a *assembly) delegation() (team *agent.Team, off string, err error) {
 	if !on(a.settings.Subagents) {
 		return nil, "subagent_enabled is not set", nil
 	}
+	if on(a.settings.Bootstrap) {
+		return nil, "an agent is being made: is_bootstrap", nil
+	}
 	team = &agent.Team{
 		Tool: TaskTool,
 		Description: "Has a sub-agent do a piece of work on its own, and returns its report. Give it everything that it needs to know: it sees nothing of this " +

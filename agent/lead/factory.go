@@ -18,8 +18,9 @@ import (
 
 // Options are what an installation's lead agent has beside what its runtime has.
 type Options struct {
-	// Agents are the custom agents; nil: none.
+	// Agents are the custom agents; nil: none. Keeper has runs make and change them; nil: they cannot.
 	Agents Agents
+	Keeper Keeper
 	// Missing are tools and groups of tools that are off, and why.
 	Missing []Missing
 	// Rules say what tools may do without being asked.
@@ -97,10 +98,17 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 	p := Parts{
 		Owner:  r.Owner,
 		Choose: func(w model.Wish) (model.Choice, error) { return base.Models.Choose(ctx, w) },
+		Keeper: f.opt.Keeper,
 		Tools:  base.Tools, Missing: f.opt.Missing, System: base.System, Rules: f.opt.Rules, NoThinking: f.opt.NoThinking,
 		Middleware: append(base.Middleware[:len(base.Middleware):len(base.Middleware)], f.opt.Middleware...),
 		Without:    f.opt.Without, Budget: f.opt.Budget, Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room,
 		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: tokens,
+	}
+	if on(s.Bootstrap) { // the agent that is named is not there yet
+		if err := f.canMake(s.Agent); err != nil {
+			return Assembled{}, err
+		}
+		return Assemble(s, p)
 	}
 	if s.Agent != "" {
 		d, err := f.opt.Agents.Agent(ctx, r.Owner, s.Agent)
@@ -118,4 +126,18 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 		}
 	}
 	return Assemble(s, p)
+}
+
+// canMake refuses a run that is to make an agent where that cannot be done.
+func (f *Factory) canMake(name string) error {
+	if f.opt.Keeper == nil {
+		return &model.WishError{Setting: "is_bootstrap", Reason: "agents cannot be made here"}
+	}
+	if name == "" {
+		return nil
+	}
+	if err := f.opt.Keeper.Valid(name); err != nil {
+		return &model.WishError{Setting: "agent_name", Reason: err.Error()}
+	}
+	return nil
 }

@@ -38,6 +38,7 @@ var kits = []func(*env, Config, *slog.Logger) (kit, error){
 	mcpKit,
 	webKit,
 	sandboxKit,
+	skillKit,
 }
 
 // hands are the kits of a process.

@@ -77,7 +77,7 @@ func (s *Service) Mount(t *edge.Routes) {
 	})
 	t.Handle("GET /threads/{thread_id}/artifacts/{path...}", s.read, edge.Doc{
 		Summary: "Read a file of the thread, or a range of it", Status: []int{200, 206, 304},
-		Query: jsonvalue.Object{{"download", edge.Text("true: as a download, whatever it is")}, {"preview", edge.Text("true: a page or a picture that could run something, in an origin of its own")}},
+		Query: jsonvalue.Object{{"versions", edge.Text("true: list what the file was when it was presented or replaced, instead")}, {"version", edge.Text("the number of a version to read, as that list has it")}, {"download", edge.Text("true: as a download, whatever it is")}, {"preview", edge.Text("true: a page or a picture that could run something, in an origin of its own")}},
 		Fails: []int{404, 416},
 	})
 	t.Handle("PUT /threads/{thread_id}/artifacts/{path...}", s.write, edge.Doc{
@@ -110,11 +110,15 @@ type done struct {
 
 // folder opens the folder of the request's thread.
 func (s *Service) folder(r *http.Request, who run.Identity) (*os.Root, error) {
-	id, err := edge.ParseThread("thread_id", r.PathValue("thread_id"))
+	return s.folderOf(r.Context(), who, r.PathValue("thread_id"))
+}
+
+func (s *Service) folderOf(ctx context.Context, who run.Identity, thread string) (*os.Root, error) {
+	id, err := edge.ParseThread("thread_id", thread)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.opt.Threads.Thread(r.Context(), who, id); err != nil {
+	if _, err := s.opt.Threads.Thread(ctx, who, id); err != nil {
 		return nil, err
 	}
 	return s.opt.Open(who, id)

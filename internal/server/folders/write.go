@@ -290,6 +290,11 @@ func (s *Service) write(w http.ResponseWriter, r *http.Request, who run.Identity
 	if err := s.opt.Quota.Room(folder, int64(len(req.Content))-size, 1); err != nil {
 		return edge.Refuse(http.StatusRequestEntityTooLarge, err.Error())
 	}
+	if was != "" {
+		if err := s.opt.Quota.Keep(folder, local(p)); err != nil {
+			return err
+		}
+	}
 	if err := folder.MkdirAll(path.Dir(local(p)), 0o700); err != nil {
 		return missing(p)
 	}
@@ -300,6 +305,9 @@ func (s *Service) write(w http.ResponseWriter, r *http.Request, who run.Identity
 	}
 	if err := folder.Rename(temp, local(p)); err != nil {
 		return missing(p)
+	}
+	if err := s.opt.Quota.Keep(folder, local(p)); err != nil {
+		return err
 	}
 	sum := sha256.Sum256([]byte(req.Content))
 	return edge.Answer(w, http.StatusOK, written{p.String(), hex.EncodeToString(sum[:]), int64(len(req.Content))})
