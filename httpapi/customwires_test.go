@@ -22,8 +22,8 @@ func whoAmI(r model.Request) scripted.Script {
 	if last.Role == item.Tool {
 		return scripted.Say("it said: " + last.Text())
 	}
-	for _, word := range strings.Fields(last.Text()) {
-		if to, ok := strings.CutPrefix(word, "delegate:"); ok {
+	for _, b := range last.Content {
+		if to, ok := strings.CutPrefix(b.Text, "delegate:"); ok {
 			return scripted.Call("call_1", "task", fmt.Sprintf(`{"description":"x","prompt":"who are you","subagent_type":%q}`, to))
 		}
 	}
@@ -232,7 +232,7 @@ func interviewer(r model.Request) scripted.Script {
 	results := map[string]string{}
 	for _, m := range r.Messages {
 		if m.Role == item.Tool {
-			results[m.CallID] = m.Text()
+			results[m.CallID] = strings.TrimPrefix(m.Text(), "The person answered: ")
 		}
 	}
 	switch {
