@@ -96,6 +96,11 @@ type file struct {
 	Modified time.Time `json:"modified"`
 	Original string    `json:"original_filename,omitempty" doc:"as it was uploaded, where that name was taken"`
 	Markdown string    `json:"markdown_path,omitempty" doc:"the text of a file that models cannot read themselves"`
+	// The rest is what DeerFlow's clients know of that text, and why there is none.
+	MarkdownFile    string `json:"markdown_file,omitempty"`
+	MarkdownVirtual string `json:"markdown_virtual_path,omitempty"`
+	MarkdownURL     string `json:"markdown_artifact_url,omitempty"`
+	Unread          string `json:"markdown_problem,omitempty" doc:"why a file that models cannot read themselves has no text: it is damaged, locked, too large"`
 }
 
 type fileList struct {

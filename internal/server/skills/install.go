@@ -91,9 +91,9 @@ func (s *Service) fromForm(w http.ResponseWriter, r *http.Request, who run.Ident
 		return skill.Report{}, err
 	}
 	parts := multipart.NewReader(http.MaxBytesReader(w, r.Body, skill.MostArchive+1<<20), boundary)
-	for {
+	for n := 0; ; n++ {
 		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && n > 0 {
 			return skill.Report{}, none
 		}
 		if err != nil {
