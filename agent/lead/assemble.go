@@ -55,6 +55,8 @@ type Parts struct {
 	Log      *slog.Logger
 	// Tokens counts those of a text; nil: a quarter of its bytes.
 	Tokens func(string) int
+	// Listing says that somebody looks at what is assembled: sub-agents are described whole then.
+	Listing bool
 }
 
 func (p Parts) tokens(text string) int {

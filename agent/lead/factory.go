@@ -65,7 +65,7 @@ func New(o Options) (*Factory, error) {
 // Graph makes the agent of a run, from what its runtime has. A mistake in the settings of a run that has not been accepted yet is a
 // [*model.WishError].
 func (f *Factory) Graph(ctx context.Context, r Run, base Base) (*graph.Graph, error) {
-	a, err := f.assemble(ctx, r, base, nil) // nobody reads its counts
+	a, err := f.assemble(ctx, r, base, nil, false) // nobody reads its counts
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +87,10 @@ type Base struct {
 
 // Assemble puts the agent of a run together, without making a graph of it.
 func (f *Factory) Assemble(ctx context.Context, r Run, base Base) (Assembled, error) {
-	return f.assemble(ctx, r, base, f.opt.Tokens)
+	return f.assemble(ctx, r, base, f.opt.Tokens, true)
 }
 
-func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(string) int) (Assembled, error) {
+func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(string) int, listing bool) (Assembled, error) {
 	s, err := ReadSettings(r)
 	if err != nil {
 		return Assembled{}, err
@@ -102,7 +102,7 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 		Tools:  base.Tools, Missing: f.opt.Missing, System: base.System, Rules: f.opt.Rules, NoThinking: f.opt.NoThinking,
 		Middleware: append(base.Middleware[:len(base.Middleware):len(base.Middleware)], f.opt.Middleware...),
 		Without:    f.opt.Without, Budget: f.opt.Budget, Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room,
-		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: tokens,
+		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: tokens, Listing: listing,
 	}
 	if on(s.Bootstrap) { // the agent that is named is not there yet
 		if err := f.canMake(s.Agent); err != nil {
