@@ -21,6 +21,9 @@ func init() {
 	door.Hang(func(runtime any) door.Parts {
 		r := runtime.(*Runtime)
 		p := door.Parts{Engine: r.engine, Journal: r.journal, Store: r.db, Graphs: graphs{r}, Log: r.log, Quota: r.quota(), Write: r.write, Memory: r.book}
+		if r.opt.Agent != nil {
+			p.Agents, p.Skills = r.db.Agents, r.skills
+		}
 		if r.opt.Files {
 			p.Folder = r.folder
 		}
@@ -76,12 +79,12 @@ type graphs struct{ r *Runtime }
 
 func (g graphs) Names() []string { return slices.Sorted(maps.Keys(g.r.graphs)) }
 
-func (g graphs) Graph(ctx context.Context, name string, req run.Request) (*graph.Graph, error) {
+func (g graphs) Graph(ctx context.Context, who run.Identity, name string, req run.Request) (*graph.Graph, error) {
 	if _, ok := g.r.graphs[name]; !ok {
 		return nil, fmt.Errorf("graph %q: %w", name, run.ErrNotFound)
 	}
 	req.Graph = name
-	return g.r.build(ctx, run.Run{Request: req})
+	return g.r.build(ctx, run.Run{Owner: who.Owner, Request: req})
 }
 
 // settings is a [model.Models] that says what a run can be told about its model: JSON Schemas by name.

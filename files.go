@@ -19,7 +19,7 @@ func (r *Runtime) fileTools() []tool.Tool {
 	if !r.opt.Files {
 		return nil
 	}
-	return files.Tools(files.Options{Room: r.quota().Room})
+	return files.Tools(files.Options{Room: r.quota().Room, Keep: r.quota().Keep})
 }
 
 // quota is how full the folder of a thread may be.

@@ -68,8 +68,8 @@ func (r *Runtime) memoryTools() []tool.Tool {
 	return memory.Tools(r.Memory)
 }
 
-// agentOf is the custom agent that a run names; empty for none.
-func agentOf(configurable, context json.RawMessage) string {
+// agentNamed is the custom agent that a run names; empty for none.
+func agentNamed(configurable, context json.RawMessage) string {
 	s, err := lead.ReadSettings(lead.Run{Configurable: configurable, Context: context})
 	if err != nil {
 		return "" // the request is refused elsewhere

@@ -38,7 +38,7 @@ func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error
 		}
 		middleware = append(middleware, more...)
 	}
-	name := agentOf(c.Configurable, c.Context)
+	name := agentNamed(c.Configurable, c.Context)
 	middleware = append(middleware, r.rememberAs(name)...)
 	base := agent.Options{
 		Name: DefaultGraph, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker, MaxSteps: steps, Log: r.log,

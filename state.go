@@ -105,7 +105,7 @@ func (r *Runtime) graphOf(ctx context.Context, th run.Thread) (*graph.Graph, err
 	if meta.Graph == "" {
 		return nil, run.Invalidf("thread_id", "the thread has no graph yet: start a run on it, or create it with a graph")
 	}
-	return graphs{r}.Graph(ctx, meta.Graph, run.Request{Assistant: meta.Assistant, Config: th.Config})
+	return graphs{r}.Graph(ctx, run.Identity{Owner: th.Owner}, meta.Graph, run.Request{Assistant: meta.Assistant, Config: th.Config})
 }
 
 // stateOf shows a checkpoint. Without its graph, or with one that has changed so that it cannot read its old values,

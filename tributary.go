@@ -17,9 +17,12 @@ import (
 	"github.com/tributary-ai/tributary/agent/lead"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/background"
+	"github.com/tributary-ai/tributary/internal/catalogue"
+	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/skill"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/memory"
@@ -129,7 +132,8 @@ type Runtime struct {
 	opt     Options
 	log     *slog.Logger
 	temp    string
-	db      *sqlite.DB
+	db      *catalogue.Store
+	skills  *skill.Skills
 	folders *workspace.Folders
 	journal *journal.Journal
 	engine  *run.Engine
@@ -192,8 +196,14 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 		r.temp = dir
 	}
 	r.folders = workspace.New(dir)
-	if r.db, err = sqlite.Open(ctx, dir, sqlite.Options{Log: r.log, Gone: r.removeFolders}); err != nil {
+	r.skills = skill.New(dir)
+	db, err := sqlite.Open(ctx, dir, sqlite.Options{Log: r.log, Gone: r.removeFolders})
+	if err != nil {
 		return err
+	}
+	r.db = &catalogue.Store{DB: db, Agents: custom.New(dir), Taken: func(name string) bool { _, ok := r.graphs[name]; return ok }}
+	if r.opt.Agent != nil { // nobody else can run custom agents
+		r.db.Graph = LeadGraph
 	}
 	var defaults []run.Assistant
 	for _, name := range slices.Sorted(maps.Keys(r.graphs)) {

@@ -24,6 +24,8 @@ type Sub struct {
 	Description string // tells the caller's model what it is good for
 	// Options describe the agent. Model, Fallbacks, Policy and Breakers are the caller's where they are not set.
 	Options Options
+	// Make makes the options when the agent is first called, in place of Options: of many a run calls few. Nil: Options are it.
+	Make func() (Options, error)
 	// Timeout bounds one call; zero means no limit.
 	Timeout time.Duration
 }
@@ -48,8 +50,21 @@ type member struct {
 }
 
 func newMember(sub Sub, parent Options, depth int) *member {
-	o := sub.Options
-	o.Name, o.Limits = sub.Name, parent.Limits
+	return &member{sub, sync.OnceValues(func() (*graph.Graph, error) {
+		o := sub.Options
+		if sub.Make != nil {
+			var err error
+			if o, err = sub.Make(); err != nil {
+				return nil, err
+			}
+		}
+		return build(o.under(sub.Name, parent), depth+1)
+	})}
+}
+
+// under completes the options of a sub-agent with what its caller has.
+func (o Options) under(name string, parent Options) Options {
+	o.Name, o.Limits = name, parent.Limits
 	if o.Model == nil {
 		o.Model, o.Fallbacks = parent.Model, parent.Fallbacks
 	}
@@ -62,7 +77,7 @@ func newMember(sub Sub, parent Options, depth int) *member {
 	if o.Log == nil {
 		o.Log = parent.Log
 	}
-	return &member{sub, sync.OnceValues(func() (*graph.Graph, error) { return build(o, depth+1) })}
+	return o
 }
 
 // newSubTool makes a tool of one sub-agent. Its call may be repeated: the child goes on from its own checkpoint.

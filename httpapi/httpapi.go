@@ -81,7 +81,7 @@ type Options struct {
 	// Convert makes a text of an uploaded file that models cannot read themselves, as Markdown, which is put beside it; ok is false
 	// for one that needs none. Nil: files stay as they are.
 	Convert func(name string, file io.ReaderAt, size int64) (markdown string, ok bool, err error)
-	// Agents, where set, are the custom agents behind /agents. Those who run agents must be given the same.
+	// Agents, where set, are the custom agents behind /agents. Nil: those of the runtime's folder, if it has the lead agent.
 	Agents CustomAgents
 	// Models, where set, are what GET /models lists: those that a run may ask for.
 	Models []Model
@@ -167,6 +167,12 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 	if opt.serves(LangGraph) {
 		h.crons = run.OpenScheduler(parts.Engine, parts.Store, parts.Log)
 		o.Scheduler = h.crons
+	}
+	if o.Agents == nil && parts.Agents != nil {
+		o.Agents = parts.Agents
+	}
+	if parts.Skills != nil {
+		o.Skills = parts.Skills
 	}
 	var err error
 	if h.server, err = server.New(o); err != nil {

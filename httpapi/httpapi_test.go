@@ -30,7 +30,9 @@ type world struct {
 
 func serve(t *testing.T, ro tributary.Options, opt httpapi.Options) *world {
 	t.Helper()
-	ro.Dir = t.TempDir()
+	if ro.Dir == "" {
+		ro.Dir = t.TempDir()
+	}
 	rt, err := tributary.Open(t.Context(), ro)
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,8 @@ type Parts struct {
 	// Definition is the custom agent that the run names; nil: none. Custom are those that it may delegate to.
 	Definition *Definition
 	Custom     []Definition
+	// Keeper makes and changes custom agents; nil: nobody does.
+	Keeper Keeper
 	// System is what the operator has to say to every agent.
 	System string
 	// Rules say what tools may do without being asked.
@@ -64,6 +66,8 @@ type Parts struct {
 	Log      *slog.Logger
 	// Tokens counts those of a text; nil: a quarter of its bytes.
 	Tokens func(string) int
+	// Listing says that somebody looks at what is assembled: sub-agents are described whole then.
+	Listing bool
 }
 
 func (p Parts) tokens(text string) int {
@@ -291,6 +295,9 @@ func (a *assembly) selectTools() {
 	a.tools = a.parts.Tools.Only(func(spec tool.Spec) bool {
 		info := Tool{Name: spec.Name, Group: spec.Group, Can: spec.Risk.String(), Tokens: a.parts.tokens(spec.Name + spec.Description + string(spec.Schema))}
 		info.Off = a.parts.Definition.allows(spec)
+		if on(a.settings.Bootstrap) {
+			info.Off = "an agent is being made: is_bootstrap"
+		}
 		if info.Asks = a.parts.Rules.Of(spec, a.unattended); info.Asks == Deny && info.Off == "" {
 			info.Off = "a rule denies it"
 		}

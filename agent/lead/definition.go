@@ -27,6 +27,8 @@ type Definition struct {
 	// MaxSteps and Timeout bound it where it is another agent's sub-agent; 0: 50 and 15 minutes.
 	MaxSteps int
 	Timeout  time.Duration
+	// Changed is when it was written last; the zero time where that is not known.
+	Changed time.Time
 }
 
 // Agents are the custom agents of an installation.
@@ -36,6 +38,20 @@ type Agents interface {
 	// Agents are all of an owner's, in the order in which they are listed.
 	Agents(ctx context.Context, owner string) ([]Definition, error)
 }
+
+// Keeper makes and changes custom agents.
+type Keeper interface {
+	// Valid says what is wrong with a name for an agent.
+	Valid(name string) error
+	// Create makes an agent and returns it as it is kept; [ErrAgentExists] if its name is taken. What is wrong with it is said in the
+	// error.
+	Create(ctx context.Context, owner string, d Definition) (Definition, error)
+	// Update changes an agent and returns it as it is then; [ErrNoAgent] if there is none. An error of change is returned as it is.
+	Update(ctx context.Context, owner, name string, change func(*Definition) error) (Definition, error)
+}
+
+// ErrAgentExists says that the name of a custom agent is taken.
+var ErrAgentExists = errors.New("there is an agent of that name already")
 
 // ErrNoAgent says that there is no such custom agent.
 var ErrNoAgent = errors.New("there is no such agent")

@@ -79,6 +79,9 @@ func (a *assembly) delegation() (team *agent.Team, off string, err error) {
 	if !on(a.settings.Subagents) {
 		return nil, "subagent_enabled is not set", nil
 	}
+	if on(a.settings.Bootstrap) {
+		return nil, "an agent is being made: is_bootstrap", nil
+	}
 	team = &agent.Team{
 		Tool: TaskTool,
 		Description: "Has a sub-agent do a piece of work on its own, and returns its report. Give it everything that it needs to know: it sees nothing of this " +
@@ -120,28 +123,46 @@ func (a *assembly) customMember(team *agent.Team, d Definition) error {
 	if a.parts.Definition != nil && a.parts.Definition.Name == d.Name || slices.ContainsFunc(team.Members, func(s agent.Sub) bool { return s.Name == d.Name }) {
 		return nil // it is this one, or a built-in one has its name
 	}
-	sub := &assembly{parts: a.parts, settings: Settings{Plan: nil}, unattended: a.unattended, sub: true}
+	sub := agent.Sub{Name: d.Name, Description: d.Description, Timeout: d.Timeout, Make: func() (agent.Options, error) {
+		o, _, err := a.customOptions(d)
+		return o, err
+	}}
+	if sub.Timeout <= 0 {
+		sub.Timeout = customTimeout
+	}
+	team.Members = append(team.Members, sub)
+	if !a.parts.Listing { // of a hundred agents a run calls a few: what nobody looks at is made when it is called
+		a.out.Subagents = append(a.out.Subagents, Subagent{Name: d.Name, Description: d.Description, Timeout: sub.Timeout})
+		return nil
+	}
+	o, name, err := a.customOptions(d)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, spec := range o.Tools.Specs() {
+		names = append(names, spec.Name)
+	}
+	a.out.Subagents = append(a.out.Subagents, Subagent{Name: d.Name, Description: d.Description, Model: name, Tools: names, MaxSteps: o.MaxSteps, Timeout: sub.Timeout})
+	return nil
+}
+
+// customOptions are those of a custom agent as a sub-agent, with the name of its model.
+func (a *assembly) customOptions(d Definition) (agent.Options, string, error) {
+	sub := &assembly{parts: a.parts, unattended: a.unattended, sub: true}
 	sub.parts.Definition = &d
 	if err := sub.choose(); err != nil {
-		return fmt.Errorf("sub-agent %q: %w", d.Name, err)
+		return agent.Options{}, "", fmt.Errorf("sub-agent %q: %w", d.Name, err)
 	}
-	set, names := a.toolsFor(d.allows)
-	sub.tools = set
-	s := agent.Sub{Name: d.Name, Description: d.Description, Timeout: d.Timeout, Options: agent.Options{
-		Model: sub.choice.Model, Fallbacks: sub.choice.Fallbacks, Tools: set, System: join(role(&d), d.Soul, reportRule), MaxSteps: d.MaxSteps,
+	sub.tools, _ = a.toolsFor(d.allows)
+	o := agent.Options{
+		Model: sub.choice.Model, Fallbacks: sub.choice.Fallbacks, Tools: sub.tools, System: join(role(&d), d.Soul, reportRule), MaxSteps: d.MaxSteps,
 		Middleware: sub.chain(), Thinking: sub.choice.Thinking, Extra: sub.choice.Extra, Warnings: sub.warnings(),
-	}}
-	if s.Options.MaxSteps <= 0 {
-		s.Options.MaxSteps = customSteps
 	}
-	if s.Timeout <= 0 {
-		s.Timeout = customTimeout
+	if o.MaxSteps <= 0 {
+		o.MaxSteps = customSteps
 	}
-	team.Members = append(team.Members, s)
-	a.out.Subagents = append(a.out.Subagents, Subagent{
-		Name: d.Name, Description: d.Description, Model: sub.out.Model.Name, Tools: names, MaxSteps: s.Options.MaxSteps, Timeout: s.Timeout,
-	})
-	return nil
+	return o, sub.out.Model.Name, nil
 }
 
 // toolsFor are those of the agent's own tools that a sub-agent is given.

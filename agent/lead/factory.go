@@ -18,8 +18,9 @@ import (
 
 // Options are what an installation's lead agent has beside what its runtime has.
 type Options struct {
-	// Agents are the custom agents; nil: none.
+	// Agents are the custom agents; nil: none. Keeper has runs make and change them; nil: they cannot.
 	Agents Agents
+	Keeper Keeper
 	// Missing are tools and groups of tools that are off, and why.
 	Missing []Missing
 	// Rules say what tools may do without being asked.
@@ -74,7 +75,7 @@ func New(o Options) (*Factory, error) {
 // Graph makes the agent of a run, from what its runtime has. A mistake in the settings of a run that has not been accepted yet is a
 // [*model.WishError].
 func (f *Factory) Graph(ctx context.Context, r Run, base Base) (*graph.Graph, error) {
-	a, err := f.assemble(ctx, r, base, nil) // nobody reads its counts
+	a, err := f.assemble(ctx, r, base, nil, false) // nobody reads its counts
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +102,10 @@ type Base struct {
 
 // Assemble puts the agent of a run together, without making a graph of it.
 func (f *Factory) Assemble(ctx context.Context, r Run, base Base) (Assembled, error) {
-	return f.assemble(ctx, r, base, f.opt.Tokens)
+	return f.assemble(ctx, r, base, f.opt.Tokens, true)
 }
 
-func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(string) int) (Assembled, error) {
+func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(string) int, listing bool) (Assembled, error) {
 	s, err := ReadSettings(r)
 	if err != nil {
 		return Assembled{}, err
@@ -112,10 +113,18 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 	p := Parts{
 		Owner:  r.Owner,
 		Choose: func(w model.Wish) (model.Choice, error) { return base.Models.Choose(ctx, w) },
+		Keeper: f.opt.Keeper,
 		Tools:  base.Tools, Missing: f.opt.Missing, System: base.System, Rules: f.opt.Rules, May: f.opt.May, NoThinking: f.opt.NoThinking,
 		Middleware: append(base.Middleware[:len(base.Middleware):len(base.Middleware)], f.opt.Middleware...),
-		Without:    f.opt.Without, Budget: f.opt.Budget, Summary: f.opt.Summary, Loops: f.opt.Loops, Continuations: f.opt.Continuations, ModelTitles: f.opt.ModelTitles, Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room, Background: base.Background,
-		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: tokens,
+		Without:    f.opt.Without, Budget: f.opt.Budget, Summary: f.opt.Summary, Loops: f.opt.Loops, Continuations: f.opt.Continuations, ModelTitles: f.opt.ModelTitles,
+		Skills: f.opt.Skills, Memory: f.opt.Memory, Deferred: f.opt.Deferred, Now: f.opt.Now, Room: base.Room, Background: base.Background,
+		MaxSteps: base.MaxSteps, Policy: base.Policy, Breakers: base.Breakers, Log: base.Log, Tokens: tokens, Listing: listing,
+	}
+	if on(s.Bootstrap) { // the agent that is named is not there yet
+		if err := f.canMake(s.Agent); err != nil {
+			return Assembled{}, err
+		}
+		return Assemble(s, p)
 	}
 	if base.Memory != nil {
 		p.Memory = func(ctx context.Context, _ *agent.Step) (middleware.Remembered, error) {
@@ -138,4 +147,18 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 		}
 	}
 	return Assemble(s, p)
+}
+
+// canMake refuses a run that is to make an agent where that cannot be done.
+func (f *Factory) canMake(name string) error {
+	if f.opt.Keeper == nil {
+		return &model.WishError{Setting: "is_bootstrap", Reason: "agents cannot be made here"}
+	}
+	if name == "" {
+		return nil
+	}
+	if err := f.opt.Keeper.Valid(name); err != nil {
+		return &model.WishError{Setting: "agent_name", Reason: err.Error()}
+	}
+	return nil
 }

@@ -32,6 +32,7 @@ var order = []place{
 	{"model_settings", true, modelSettings},
 	{"summary", true, summarise},
 	{"skills", false, skills},
+	{"agents", false, agentTools},
 	{"uploads", false, uploads},
 	{"reminder", true, reminder},
 	{"images", true, images},

@@ -24,7 +24,11 @@ func (a *assembly) prompt() []Section {
 			out = append(out, Section{name, text, a.parts.tokens(text)})
 		}
 	}
-	add("role", role(a.parts.Definition))
+	if on(a.settings.Bootstrap) {
+		add("role", bootstrapRole(a.settings.Agent))
+	} else {
+		add("role", role(a.parts.Definition))
+	}
 	add("instructions", a.parts.System)
 	if d := a.parts.Definition; d != nil {
 		add("soul", d.Soul)

@@ -31,6 +31,7 @@ type Settings struct {
 	MaxConcurrent  int    // max_concurrent_subagents
 	MaxTotal       int    // max_total_subagents
 	Agent          string // agent_name
+	Bootstrap      *bool  // is_bootstrap: an agent is to be made, which agent_name names
 	NonInteractive *bool  // non_interactive
 	Goal           string // goal
 	As             string // subagent_type: the run is a piece of work for that sub-agent
@@ -54,7 +55,7 @@ func (s *Settings) table() []setting {
 		{"thinking_enabled", &s.Thinking, "true or false"}, {"reasoning_effort", &s.Effort, "a text"},
 		{"is_plan_mode", &s.Plan, "true or false"}, {"subagent_enabled", &s.Subagents, "true or false"},
 		{"max_concurrent_subagents", &s.MaxConcurrent, "a whole number"}, {"max_total_subagents", &s.MaxTotal, "a whole number"},
-		{"agent_name", &s.Agent, "a text"}, {SubagentKey, &s.As, "a text"}, {"goal", &s.Goal, "a text"},
+		{"agent_name", &s.Agent, "a text"}, {"is_bootstrap", &s.Bootstrap, "true or false"}, {SubagentKey, &s.As, "a text"}, {"goal", &s.Goal, "a text"},
 		{"non_interactive", &s.NonInteractive, "true or false"}, {"disable_clarification", &s.NoClarification, "true or false"},
 	}
 }

@@ -53,17 +53,24 @@ func skills(a *assembly) (agent.Middleware, string) {
 		return agent.Middleware{}, "there are no skills"
 	}
 	o := *a.parts.Skills
+	if on(a.settings.Bootstrap) {
+		o.List = named(o.List, []string{bootstrapSkill})
+	}
 	if d := a.parts.Definition; d != nil && d.Skills != nil {
 		if len(d.Skills) == 0 {
 			return agent.Middleware{}, "agent " + d.Name + " has no skills"
 		}
-		all := o.List
-		o.List = func(ctx context.Context, s *agent.Step) ([]middleware.Skill, error) {
-			list, err := all(ctx, s)
-			return slices.DeleteFunc(slices.Clone(list), func(k middleware.Skill) bool { return !slices.Contains(d.Skills, k.Name) }), err
-		}
+		o.List = named(o.List, d.Skills)
 	}
 	return middleware.Skills(o), ""
+}
+
+// named lists those of the skills that have one of the names.
+func named(all func(context.Context, *agent.Step) ([]middleware.Skill, error), names []string) func(context.Context, *agent.Step) ([]middleware.Skill, error) {
+	return func(ctx context.Context, s *agent.Step) ([]middleware.Skill, error) {
+		list, err := all(ctx, s)
+		return slices.DeleteFunc(slices.Clone(list), func(k middleware.Skill) bool { return !slices.Contains(names, k.Name) }), err
+	}
 }
 
 func uploads(a *assembly) (agent.Middleware, string) {

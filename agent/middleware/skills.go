@@ -19,6 +19,8 @@ type Skill struct {
 	Name        string
 	Description string
 	Path        string // where a model reads it
+	// Secrets are the names of what its scripts want to find in their environment. Who runs scripts decides whether they do.
+	Secrets []string
 }
 
 // SkillOptions are settings of [Skills].

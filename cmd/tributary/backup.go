@@ -14,16 +14,27 @@ import (
 type backupCmd struct {
 	File    string `arg:"" help:"File to make. One that is there is not replaced." type:"path"`
 	Damaged bool   `help:"Keep the backup even if something in it is damaged."`
+	NoFiles bool   `help:"Leave the files of threads out."`
 }
 
-// Run copies all of a data folder that cannot be made again, but the files of threads, agents and skills, into one file, while a server may work on it.
+// agentsFolder, skillsFolder and threadsFolder are what a data folder holds beside its database that cannot be made again.
+const (
+	agentsFolder  = "agents"
+	skillsFolder  = "skills"
+	threadsFolder = "threads"
+)
+
+// Run copies all of a data folder that cannot be made again into one file, while a server may work on it.
 func (c backupCmd) Run(e *env) error {
 	db, err := sqlite.Open(e.ctx, e.config.Data, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	about := sqlite.Backup{Program: versionText(), Files: map[string]string{}}
+	about := sqlite.Backup{Program: versionText(), Files: map[string]string{}, Folders: []string{agentsFolder, skillsFolder}}
+	if !c.NoFiles {
+		about.Folders = append(about.Folders, threadsFolder)
+	}
 	secret, err := os.ReadFile(filepath.Join(e.config.Data, secretFile))
 	switch {
 	case err == nil:
@@ -47,8 +58,8 @@ func (c backupCmd) Run(e *env) error {
 	if n := len(about.Findings); n > 0 {
 		sound = fmt.Sprintf("with %d findings", n)
 	}
-	if _, err := os.Stat(filepath.Join(e.config.Data, "threads")); err == nil {
-		fmt.Fprintf(e.stdout, "files of threads are not in it; copy %s too\n", filepath.Join(e.config.Data, "threads"))
+	if c.NoFiles {
+		fmt.Fprintf(e.stdout, "files of threads are not in it; copy %s too\n", filepath.Join(e.config.Data, threadsFolder))
 	}
 	fmt.Fprintf(e.stdout, "%s: %s, %s, %d bytes, %s\n", c.File, count(about.Threads, "thread"), count(about.Runs, "run"), about.Bytes, sound)
 	return nil
@@ -61,7 +72,7 @@ type restoreCmd struct {
 
 // Run puts a backup into the data folder, which nobody may have open.
 func (c restoreCmd) Run(e *env) error {
-	done, err := sqlite.Restore(e.ctx, c.File, e.config.Data, c.Damaged, secretFile)
+	done, err := sqlite.Restore(e.ctx, c.File, e.config.Data, c.Damaged, secretFile, agentsFolder, skillsFolder, threadsFolder)
 	tellFindings(e.stdout, done.Findings)
 	switch {
 	case errors.Is(err, sqlite.ErrDamaged):

@@ -54,6 +54,8 @@ type Config struct {
 	System string `yaml:"system"`
 	// Lead is what the built-in agent does by itself, and what it asks about.
 	Lead LeadConfig `yaml:"lead"`
+	// Skills is whether agents may write skills.
+	Skills SkillsConfig `yaml:"skills"`
 	// Files gives the built-in agent tools for the files of its thread.
 	Files bool `yaml:"files"`
 	// ThreadBytes and ThreadFiles bound what they leave in the folder of a thread; 0 for the defaults, -1 for no limit.

@@ -1,57 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/tributary-ai/tributary"
-	"github.com/tributary-ai/tributary/agent/lead"
 	"github.com/tributary-ai/tributary/internal/custom"
 )
-
-// definitions are the custom agents of the data folder as the lead agent knows them.
-type definitions struct {
-	kept *custom.Agents
-	log  *slog.Logger
-}
-
-// Agent finds one.
-func (d definitions) Agent(_ context.Context, owner, name string) (lead.Definition, error) {
-	a, err := d.kept.Get(owner, name)
-	if errors.Is(err, custom.ErrNone) {
-		return lead.Definition{}, lead.ErrNoAgent
-	}
-	return definition(a), err
-}
-
-// Agents lists those that can be used: one that somebody broke by hand must not stop every run.
-func (d definitions) Agents(_ context.Context, owner string) ([]lead.Definition, error) {
-	all, err := d.kept.List(owner)
-	if err != nil {
-		return nil, err
-	}
-	var out []lead.Definition
-	for _, a := range all {
-		if a.Problem != "" {
-			d.log.Warn("a custom agent cannot be used; mend its files or delete it", "err", a.Problem)
-			continue
-		}
-		out = append(out, definition(a))
-	}
-	return out, nil
-}
-
-func definition(a custom.Agent) lead.Definition {
-	return lead.Definition{
-		Name: a.Name, Description: a.Description, Soul: a.Soul, Model: a.Model, Groups: a.Groups, Skills: a.Skills,
-		Thinking: a.Thinking, Effort: a.Effort, Temp: a.Settings.Temperature, MaxTokens: a.Settings.MaxTokens,
-	}
-}
 
 type agentsListCmd struct{}
 

@@ -40,6 +40,7 @@ var kits = []func(*env, Config, *slog.Logger) (kit, error){
 	webKit,
 	sandboxKit,
 	memoryKit,
+	skillKit,
 }
 
 // hands are the kits of a process.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/agent/lead"
-	"github.com/tributary-ai/tributary/internal/custom"
+	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/model/offline"
 	"github.com/tributary-ai/tributary/tool"
 )
@@ -88,7 +89,9 @@ func (config Config) factory(h hands, log *slog.Logger) (*lead.Factory, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	o.Agents, o.Skills = definitions{custom.New(config.Data), log}, config.skills()
+	agents := tributary.AgentsIn(config.Data, log)
+	o.Agents, o.Keeper = agents, agents
+	o.Skills = tributary.SkillsIn(config.Data).Options(config.Files, workspace.Quota{Bytes: config.ThreadBytes, Files: config.ThreadFiles}.Room)
 	for _, k := range h {
 		if k.off != "" {
 			o.Missing = append(o.Missing, lead.Missing{Name: "tools " + k.group, Why: k.off})

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/httpapi"
-	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/internal/folder"
 	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/ui"
@@ -98,7 +97,7 @@ func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner 
 	usual, _, _ := rt.models.Resolve("", "") // none, if no model can be used
 	opt.Convert, opt.Speak = markdownOf, config.Speech.speak()
 	opt.Page, opt.Model, opt.ToolsOff = ui.Files(), usual.Name, rt.hands.off()
-	opt.Documents, opt.Agents, opt.Models = found(rt.index), custom.New(config.Data), choosable(rt.models, usual.Name)
+	opt.Documents, opt.Models = found(rt.index), choosable(rt.models, usual.Name)
 	if config.AccessLog {
 		opt.Access = log
 	}

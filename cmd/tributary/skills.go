@@ -1,75 +1,36 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/tributary-ai/tributary"
-	"github.com/tributary-ai/tributary/agent"
-	"github.com/tributary-ai/tributary/agent/middleware"
-	"github.com/tributary-ai/tributary/internal/skill"
-	"github.com/tributary-ai/tributary/internal/workspace"
-	"github.com/tributary-ai/tributary/tool/files"
+	"github.com/tributary-ai/tributary/tool"
 )
 
-// skillTool is the name of the tool with which models load skills.
-const skillTool = "load_skill"
-
-// skillFolder is where the files of a skill that is used are, within the folder of its thread.
-func skillFolder(name string) string { return path.Join(files.Workspace, "skills", name) }
-
-// skills are those of the data folder and those that are built in, as the lead agent knows them.
-func (c Config) skills() *middleware.SkillOptions {
-	kept := skill.New(c.Data)
-	quota := workspace.Quota{Bytes: c.ThreadBytes, Files: c.ThreadFiles}
-	return &middleware.SkillOptions{
-		Tool: skillTool,
-		List: func(_ context.Context, s *agent.Step) ([]middleware.Skill, error) {
-			all, err := kept.List(s.Config().Owner)
-			var out []middleware.Skill
-			for _, k := range all {
-				if k.Problem == "" {
-					out = append(out, middleware.Skill{Name: k.Name, Description: k.Description, Path: path.Join(files.Top, skillFolder(k.Name), skill.File)})
-				}
-			}
-			return out, err
-		},
-		Load: func(_ context.Context, s *agent.Step, k middleware.Skill) (text string, err error) {
-			err = kept.Open(s.Config().Owner, k.Name, func(folder fs.FS) error {
-				if text, err = skill.Text(folder); err != nil || !c.Files {
-					return err
-				}
-				thread, err := s.Folder()
-				if err != nil {
-					return err
-				}
-				n, err := skill.Unfold(folder, thread, skillFolder(k.Name), quota.Room)
-				if n > 0 && err == nil {
-					text = fmt.Sprintf("The files that the skill speaks of are in %s.\n\n%s", path.Join(files.Top, skillFolder(k.Name)), text)
-				}
-				return err
-			})
-			return text, err
-		},
-	}
-}
-
 type skillsCmd struct {
-	List    skillsListCmd    `cmd:"" help:"List the skills, where they come from, and why one cannot be used."`
-	Install skillsInstallCmd `cmd:"" help:"Install a skill from a folder or an archive."`
-	Remove  skillsRemoveCmd  `cmd:"" help:"Remove a skill that was installed."`
+	List     skillsListCmd     `cmd:"" help:"List the skills, where they come from, and why one cannot be used."`
+	Show     skillsShowCmd     `cmd:"" help:"Print the text of a skill."`
+	Install  skillsInstallCmd  `cmd:"" help:"Install a skill from a folder or an archive."`
+	Check    skillsCheckCmd    `cmd:"" help:"Look at all skills below a folder, and say which could not be installed and why."`
+	Enable   skillsEnableCmd   `cmd:"" help:"Switch a skill on."`
+	Disable  skillsDisableCmd  `cmd:"" help:"Switch a skill off: agents are not told of it."`
+	History  skillsHistoryCmd  `cmd:"" help:"List what a skill was before."`
+	Rollback skillsRollbackCmd `cmd:"" help:"Have a skill be what it was before."`
+	Remove   skillsRemoveCmd   `cmd:"" help:"Remove a skill that was installed."`
 }
 
 type skillsListCmd struct{}
 
 // Run lists the skills.
 func (skillsListCmd) Run(e *env) error {
-	all, err := skill.New(e.config.Data).List(tributary.DefaultOwner)
+	all, err := tributary.SkillsIn(e.config.Data).List(e.ctx, "")
 	if err != nil {
 		return err
 	}
@@ -80,8 +41,11 @@ func (skillsListCmd) Run(e *env) error {
 		if needs == "" {
 			needs = "-"
 		}
-		if k.Problem != "" {
+		switch {
+		case k.Problem != "":
 			text = "cannot be used: " + k.Problem
+		case k.Off:
+			text = "off: " + text
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", k.Name, k.Origin, needs, text)
 	}
@@ -96,7 +60,7 @@ type skillsInstallCmd struct {
 
 // Run installs a skill and says what is in it.
 func (c skillsInstallCmd) Run(e *env) error {
-	r, err := skill.New(e.config.Data).Install(skillOwner(c.Public), c.From, c.Replace)
+	r, err := tributary.SkillsIn(e.config.Data).Install(e.ctx, skillOwner(c.Public), c.From, c.Replace)
 	if err != nil {
 		return fmt.Errorf("install %s: %w", c.From, err)
 	}
@@ -124,10 +88,7 @@ type skillsRemoveCmd struct {
 
 // Run removes a skill.
 func (c skillsRemoveCmd) Run(e *env) error {
-	err := skill.New(e.config.Data).Remove(skillOwner(c.Public), c.Name)
-	if errors.Is(err, skill.ErrNone) {
-		return remedied{fmt.Errorf("there is no skill %q that was installed", c.Name), "tributary skills list shows where each comes from; those that are built in stay"}
-	}
+	err := installed(c.Name, tributary.SkillsIn(e.config.Data).Remove(e.ctx, skillOwner(c.Public), c.Name))
 	if err == nil {
 		fmt.Fprintf(e.stdout, "%s is removed.\n", c.Name)
 	}
@@ -136,7 +97,145 @@ func (c skillsRemoveCmd) Run(e *env) error {
 
 func skillOwner(public bool) string {
 	if public {
-		return skill.Everybody
+		return tributary.Everybody
 	}
 	return tributary.DefaultOwner
+}
+
+// installed says what to do where there is no such skill.
+func installed(name string, err error) error {
+	if errors.Is(err, tributary.ErrNotFound) {
+		return remedied{fmt.Errorf("there is no skill %q that was installed", name), "tributary skills list shows where each comes from; those that are built in stay"}
+	}
+	return err
+}
+
+type skillsShowCmd struct {
+	Name string `arg:"" help:"Its name, as skills list shows it."`
+}
+
+// Run prints a skill.
+func (c skillsShowCmd) Run(e *env) error {
+	text, err := tributary.SkillsIn(e.config.Data).Text(e.ctx, "", c.Name)
+	if errors.Is(err, tributary.ErrNotFound) {
+		return remedied{fmt.Errorf("there is no skill %q", c.Name), "tributary skills list shows those that there are"}
+	}
+	if err == nil {
+		fmt.Fprintln(e.stdout, strings.TrimRight(text, "\n"))
+	}
+	return err
+}
+
+type skillsEnableCmd struct {
+	Name string `arg:"" help:"Its name, as skills list shows it."`
+}
+
+// Run switches a skill on.
+func (c skillsEnableCmd) Run(e *env) error { return switchSkill(e, c.Name, true) }
+
+type skillsDisableCmd struct {
+	Name string `arg:"" help:"Its name, as skills list shows it."`
+}
+
+// Run switches a skill off.
+func (c skillsDisableCmd) Run(e *env) error { return switchSkill(e, c.Name, false) }
+
+func switchSkill(e *env, name string, on bool) error {
+	_, err := tributary.SkillsIn(e.config.Data).Switch(e.ctx, "", name, on)
+	if errors.Is(err, tributary.ErrNotFound) {
+		return remedied{fmt.Errorf("there is no skill %q", name), "tributary skills list shows those that there are"}
+	}
+	if err == nil {
+		fmt.Fprintf(e.stdout, "%s is %s from the next run on.\n", name, map[bool]string{true: "on", false: "off"}[on])
+	}
+	return err
+}
+
+type skillsHistoryCmd struct {
+	Name   string `arg:"" help:"Its name, as skills list shows it."`
+	Public bool   `help:"One of those for all users."`
+}
+
+// Run lists what a skill was.
+func (c skillsHistoryCmd) Run(e *env) error {
+	all, err := tributary.SkillsIn(e.config.Data).History(e.ctx, skillOwner(c.Public), c.Name)
+	if err != nil {
+		return installed(c.Name, err)
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "VERSION\tWRITTEN\tDESCRIPTION")
+	for _, v := range all {
+		fmt.Fprintf(w, "%d\t%s\t%s\n", v.Number, v.At.Format("2006-01-02 15:04:05"), firstSentence(v.Description))
+	}
+	return w.Flush()
+}
+
+type skillsRollbackCmd struct {
+	Name    string `arg:"" help:"Its name, as skills list shows it."`
+	Version int    `arg:"" help:"The version, as skills history lists it."`
+	Public  bool   `help:"One of those for all users."`
+}
+
+// Run has a skill be what it was.
+func (c skillsRollbackCmd) Run(e *env) error {
+	_, err := tributary.SkillsIn(e.config.Data).Rollback(e.ctx, skillOwner(c.Public), c.Name, c.Version)
+	if errors.Is(err, tributary.ErrNotFound) {
+		return remedied{fmt.Errorf("there is no version %d of a skill %q", c.Version, c.Name), "tributary skills history shows those that there are"}
+	}
+	if err == nil {
+		fmt.Fprintf(e.stdout, "%s is again what it was in version %d.\n", c.Name, c.Version)
+	}
+	return err
+}
+
+type skillsCheckCmd struct {
+	Folder string `arg:"" type:"existingdir" help:"A folder with skills in it, such as a repository of them."`
+}
+
+// Run installs every skill below a folder into one that is thrown away, and says how that went.
+func (c skillsCheckCmd) Run(e *env) error {
+	temp, err := os.MkdirTemp("", "tributary-skills-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	skills, good, bad := tributary.SkillsIn(temp), 0, 0
+	err = filepath.WalkDir(c.Folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == ".git":
+			return fs.SkipDir
+		case entry.Name() != "SKILL.md":
+			return nil
+		}
+		r, err := skills.Install(e.ctx, "", filepath.Dir(name), true)
+		if err != nil {
+			bad++
+			fmt.Fprintf(e.stdout, "%s: %v\n", filepath.Dir(name), err)
+			return nil
+		}
+		good++
+		fmt.Fprintf(e.stdout, "%s: %s, %d files, %d scripts\n", filepath.Dir(name), r.Skill.Name, r.Files, len(r.Scripts))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%d skills can be installed, %d cannot\n", good, bad)
+	return nil
+}
+
+// SkillsConfig is the part of the file about skills.
+type SkillsConfig struct {
+	// Manage gives agents the tool skill_manage, with which they write skills that later runs are told of.
+	Manage bool `yaml:"manage"`
+}
+
+// skillKit has the tool that writes skills. The one that loads them comes with the lead agent.
+func skillKit(_ *env, config Config, _ *slog.Logger) (kit, error) {
+	if !config.Skills.Manage {
+		return kit{group: "skills", off: "agents do not write skills: skills.manage is not set in the configuration"}, nil
+	}
+	return kit{group: "skills", tools: []tool.Tool{tributary.SkillsIn(config.Data).Tool()}}, nil
 }

@@ -6,7 +6,7 @@ var (
 	public = []string{".", "agent", "agent/...", "event", "graph", "item", "memory", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/background", "internal/bus/...", "internal/cite", "internal/companion", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run",
+		"internal/background", "internal/bus/...", "internal/catalogue", "internal/cite", "internal/companion", "internal/custom", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run", "internal/skill",
 		"internal/storage/...", "internal/transcript", "internal/workspace",
 	})
 	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
@@ -96,6 +96,7 @@ var Rules = []Rule{
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
 	{"internal/server/models", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it lists what others know"},
 	{"internal/server/documents", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows what others found"},
+	{"internal/server/skills", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue", "internal/skill"}, nil, "it shows and changes what others keep"},
 	{"internal/server/agents", []string{"internal/custom", "internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows and changes what others keep"},
 	{"internal/server/companions", []string{"agent/middleware", "internal/companion", "internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil,
 		"it shows what package companion knows; a goal is the middleware's word"},
@@ -120,7 +121,8 @@ var Rules = []Rule{
 	{"internal/server", join(runs, []string{"internal/companion", "internal/server/...", "internal/workspace", "memory"}), nil,
 		"it puts the dialects together; storage, agents and models are reached only through what it is handed"},
 
-	{"internal/door", []string{"graph", "internal/journal", "internal/run", "internal/storage/sqlite", "internal/workspace", "memory"}, []string{"net/http"},
+	{"internal/catalogue", []string{"internal/custom", "internal/run", "internal/storage/sqlite"}, []string{"net/http"}, "it lists assistants wherever they are kept"},
+	{"internal/door", []string{"graph", "internal/catalogue", "internal/custom", "internal/journal", "internal/run", "internal/skill", "internal/workspace", "memory"}, []string{"net/http"},
 		"it names the parts of a runtime for those of this module who put something around it"},
 	{".", engine, []string{Module + "/internal/server", "net/http"}, "the library is the engine without a listener; it puts the parts together"},
 	{"httpapi", []string{".", "internal/custom", "internal/door", "internal/outbound", "internal/run", "internal/server/..."}, nil, "it puts the server around a runtime"},
@@ -128,10 +130,10 @@ var Rules = []Rule{
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
 	{"internal/eval", []string{".", "agent/research", "event", "item"}, []string{"net/http"}, "it asks as any program can, and judges what comes back"},
-	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/custom", "internal/document", "internal/eval", "internal/export", "internal/skill", "ui"}), nil, "the command wires everything together"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/document", "internal/eval", "internal/export", "ui"}), nil, "the command wires everything together"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
-	{"internal/faults/...", join(engine, outside, support, []string{"internal/custom", "internal/faults/..."}), nil, "it breaks any part on purpose"},
+	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},
 	{"internal/story", join(engine, outside, support), nil, "it tells whole runs, and how each dialect shows them"},
 	{"internal/bench/...", join(engine, outside, support, []string{"internal/bench/..."}), nil, "it measures any part"},
 	{"internal/eventdoc", join(nouns, support), nil, "it writes the page about events"},

@@ -98,6 +98,7 @@ var sections = []section{
 	{"models: one chunk, from bytes to part", chunks, "", ""},
 	{"agents: middleware", middlewares, "", ""},
 	{"research: what the workflow costs, without models and tools", researching, "", ""},
+	{"agents: the start of a run with many skills and agents", knowledge, "", ""},
 	{"sandbox: one command, from the call to its result", sandboxed, "", "the bare interpreter, same run"},
 	{"page: what an answer costs the browser while it is written", pageUnderLoad, "", ""},
 }

@@ -36,7 +36,7 @@ type Store interface {
 
 // Graphs finds the graph of a thread.
 type Graphs interface {
-	Graph(ctx context.Context, name string, req run.Request) (*graph.Graph, error)
+	Graph(ctx context.Context, who run.Identity, name string, req run.Request) (*graph.Graph, error)
 }
 
 // Companion does it.

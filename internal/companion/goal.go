@@ -50,7 +50,7 @@ func (c *Companion) SetGoal(ctx context.Context, who run.Identity, thread, objec
 	if th.StateAt.IsZero() || meta.Graph == "" {
 		return nil, run.Invalidf("thread_id", "the thread has no state yet; say the goal in the context of its first run, as goal")
 	}
-	g, err := c.Graphs.Graph(ctx, meta.Graph, run.Request{Assistant: meta.Assistant, Config: th.Config})
+	g, err := c.Graphs.Graph(ctx, who, meta.Graph, run.Request{Assistant: meta.Assistant, Config: th.Config})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 	w.engine, err = run.Open(ctx, run.Options{
 		Store: w.db, Journal: w.journal, Checkpoints: w.db, Node: w.db.Node(), Log: opt.log,
 		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
-			return lib.Graph(ctx, r.Request.Graph, r.Request)
+			return lib.Graph(ctx, run.Identity{Owner: r.Owner}, r.Request.Graph, r.Request)
 		},
 		Memory:    func(who run.Identity) graph.Store { return memory{w.db, who} },
 		FollowUps: run.Webhook,
@@ -148,7 +148,7 @@ var (
 
 func (l library) Names() []string { return slices.Sorted(maps.Keys(l)) }
 
-func (l library) Graph(_ context.Context, name string, req run.Request) (*graph.Graph, error) {
+func (l library) Graph(_ context.Context, _ run.Identity, name string, req run.Request) (*graph.Graph, error) {
 	d, ok := l[name]
 	if !ok {
 		return nil, fmt.Errorf("graph %q: %w", name, run.ErrNotFound)

@@ -23,6 +23,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -42,6 +44,8 @@ type Agent struct {
 	Groups []string
 	Skills []string
 	Soul   string
+	// Changed is when its files were written last. It is not for those who write.
+	Changed time.Time
 	// Problem says why what is in the folder cannot be used; the other members but Name are empty then.
 	Problem string
 }
@@ -84,7 +88,7 @@ const (
 )
 
 // reserved are names that mean something else already: built-in agents and sub-agents, and a route.
-var reserved = []string{"agent", "lead-agent", "research", "general-purpose", "researcher", "bash", "check"}
+var reserved = []string{"agent", "lead-agent", "research", "team", "general-purpose", "researcher", "bash", "check"}
 
 // NameOf is the name under which an agent is kept: names do not tell capitals from small letters. The error is an [*InvalidError].
 func NameOf(name string) (string, error) {
@@ -134,27 +138,36 @@ func (a *Agent) Check() error {
 func plain(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // Agents are those of all owners. They are safe for concurrent use.
-type Agents struct{ shelf *shelf.Shelf }
+type Agents struct {
+	shelf *shelf.Shelf
+
+	mu    sync.Mutex
+	known map[key]known
+}
 
 // New are the agents in a data folder. It touches nothing.
-func New(data string) *Agents { return &Agents{shelf.New(filepath.Join(data, "agents"))} }
+func New(data string) *Agents {
+	return &Agents{shelf: shelf.New(filepath.Join(data, "agents")), known: map[key]known{}}
+}
+
+// Names lists the names of an owner's agents, those with a problem too.
+func (s *Agents) Names(owner string) ([]string, error) {
+	names, err := s.shelf.Names(owner)
+	return slices.DeleteFunc(names, func(n string) bool { _, bad := NameOf(n); return bad != nil }), err
+}
 
 // List lists an owner's agents by name, those with a problem too.
 func (s *Agents) List(owner string) ([]Agent, error) {
-	names, err := s.shelf.Names(owner)
+	var all []Agent
+	err := s.shelf.Each(owner, func(f shelf.Folder) error {
+		if name, err := NameOf(f.Name); err != nil || name != f.Name {
+			return nil //nolint:nilerr // a name that is not for agents
+		}
+		all = append(all, s.look(owner, f))
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	var all []Agent
-	for _, name := range names {
-		a, err := s.Get(owner, name)
-		switch {
-		case errors.Is(err, ErrNone):
-			continue // it is gone meanwhile, or has a name that is not for agents
-		case err != nil:
-			a = Agent{Name: name, Problem: err.Error()}
-		}
-		all = append(all, a)
 	}
 	return all, nil
 }
@@ -280,6 +293,11 @@ func read(root *os.Root, name string) (Agent, error) {
 		a.Settings = *f.Settings
 	}
 	a.Groups, a.Skills = listed(f.Groups), listed(f.Skills)
+	for _, file := range []string{configFile, soulFile} {
+		if info, err := root.Lstat(file); err == nil && info.ModTime().After(a.Changed) {
+			a.Changed = info.ModTime()
+		}
+	}
 	if err := a.Check(); err != nil {
 		return bad(configFile, err)
 	}

@@ -41,6 +41,7 @@ func TestWhatIsKeptIsReadBack(t *testing.T) {
 			rt.Fatal(err)
 		}
 		got, err := s.Get("local", "WRITER")
+		a.Changed = got.Changed
 		if err != nil || !reflect.DeepEqual(got, a) {
 			rt.Fatalf("got %+v, %v\nwant %+v", got, err, a)
 		}
@@ -142,6 +143,12 @@ func TestFilesWrittenByHandCountAndBrokenOnesAreNamed(t *testing.T) {
 	e := all[1]
 	if e.Soul != "You know rivers." || e.Model != "kimi" || e.Thinking == nil || !*e.Thinking || e.Skills == nil || len(e.Skills) != 0 || len(e.Groups) != 2 {
 		t.Errorf("got %+v", e)
+	}
+	if err := os.WriteFile(filepath.Join(data, "agents", "local", "expert", "SOUL.md"), []byte("You know lakes."), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.List("local"); err != nil || all[1].Soul != "You know lakes." || all[1].Changed.IsZero() {
+		t.Errorf("after a change by hand: %+v, %v", all, err)
 	}
 	if err := s.Delete("local", "broken"); err != nil {
 		t.Errorf("a broken one cannot be deleted: %v", err)

@@ -16,9 +16,11 @@ import (
 	"os"
 
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/catalogue"
+	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
-	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	"github.com/tributary-ai/tributary/internal/skill"
 	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/memory"
 )
@@ -30,7 +32,7 @@ var ErrNoModel = errors.New("there is no language model")
 type Parts struct {
 	Engine  *run.Engine
 	Journal *journal.Journal
-	Store   *sqlite.DB
+	Store   *catalogue.Store
 	Graphs  Graphs
 	Log     *slog.Logger
 	// Write has the runtime's model write a text, outside of any run. ErrNoModel where there is but the offline one, which
@@ -41,14 +43,17 @@ type Parts struct {
 	Quota  workspace.Quota
 	// Memory is what is remembered of people; nil: nothing is.
 	Memory *memory.Book
+	// Agents are the custom agents, and Skills the skills; nil where the built-in agent is not the lead agent, which alone knows them.
+	Agents *custom.Agents
+	Skills *skill.Skills
 }
 
 // Graphs finds a runtime's graphs by name.
 type Graphs interface {
 	// Names lists them in order.
 	Names() []string
-	// Graph builds a graph as a run with that request would get it; run.ErrNotFound if there is none of the name.
-	Graph(ctx context.Context, name string, req run.Request) (*graph.Graph, error)
+	// Graph builds a graph as a run of that person's with that request would get it; run.ErrNotFound if there is none of the name.
+	Graph(ctx context.Context, who run.Identity, name string, req run.Request) (*graph.Graph, error)
 }
 
 var parts func(runtime any) Parts

@@ -26,6 +26,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/models"
+	"github.com/tributary-ai/tributary/internal/skill"
 )
 
 // TestBadInput says everything wrong that it can think of to every route of the real program, and to its sockets. Each time the answer is
@@ -98,7 +99,7 @@ func serverRoutes(t *testing.T) []string {
 	s, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs,
 		Models:    []models.Model{{Name: "offline"}},
 		Documents: func(context.Context, string, int) (documents.Found, error) { return documents.Found{}, nil },
-		Agents:    custom.New(t.TempDir()), Memory: parts.Memory})
+		Agents:    custom.New(t.TempDir()), Skills: skill.New(t.TempDir()), Memory: parts.Memory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +131,10 @@ func (w *world) furnish(ctx context.Context) map[string]string {
 		w.t.Fatalf("POST /memory/facts: %d %v %s", code, err, data)
 	}
 	names["fact_id"] = memory.Facts[0].ID
+	if code, data, _, err := w.host.call(ctx, "PUT", "/skills/custom/know", knowledge); err != nil || code != http.StatusOK {
+		w.t.Fatalf("PUT /skills/custom/know: %d %v %s", code, err, data)
+	}
+	names["skill_name"] = "know"
 	names["cron_id"] = make("/runs/crons", cron, "cron_id")
 	names["id"] = make("/tasks", `{"input":"hello"}`, "task_id")
 	names["run"] = names["id"] // a run may be read as that of a team, whatever its graph is

@@ -57,6 +57,7 @@ var (
 	}, runFields, "checkpoint", "checkpoint_id", "command", "if_not_exists", "after_seconds", "on_completion", "stream_resumable", "on_disconnect", "feedback_keys", "checkpoint_during", "durability", "stream_mode", "stream_subgraphs")
 	paging      = map[string]kind{"limit": anInt, "offset": anInt}
 	run         = `{"assistant_id":"agent","input":{"messages":[{"role":"user","content":"{\"key\":\"bad\",\"words\":1}"}]}}`
+	knowledge   = `{"content":"---\nname: know\ndescription: Knows.\n---\nKnow."}`
 	cron        = `{"assistant_id":"agent","schedule":"0 0 1 1 *","input":{}}`
 	badCursor   = []string{"?stream_mode=nonsense stream_mode"}
 	badCancel   = []string{"?wait=maybe wait", "?action=explode action"}
@@ -107,19 +108,29 @@ var badRoutes = map[string]badRoute{
 	"PUT /agents/{agent_name}":    {good: `{"soul":"x"}`, fields: agentFields},
 	"DELETE /agents/{agent_name}": {},
 
-	"GET /memory":                    {query: badAgent},
-	"PATCH /memory":                  {good: `{"topOfMind":"boats"}`, query: badAgent, fields: map[string]kind{"workContext": aString, "personalContext": aString, "topOfMind": aString, "recentMonths": aString, "earlierContext": aString, "longTermBackground": aString}},
-	"DELETE /memory":                 {query: append([]string{"?thread_id=%00 thread_id"}, badAgent...)},
-	"POST /memory/facts":             {good: `{"content":"likes tea"}`, query: badAgent, fields: factFields},
-	"GET /memory/facts/{fact_id}":    {query: badAgent},
-	"PATCH /memory/facts/{fact_id}":  {good: `{"category":"context"}`, query: badAgent, fields: factFields},
-	"DELETE /memory/facts/{fact_id}": {query: badAgent},
-	"GET /memory/search":             {query: append([]string{"?limit=0 limit", "?limit=x limit", "?limit=99999 limit"}, badAgent...)},
-	"GET /memory/export":             {query: badAgent},
-	"POST /memory/import":            {good: `{"facts":[{"content":"likes tea"}]}`, query: badAgent, fields: map[string]kind{"facts": list, "user": anObj, "history": anObj}},
-	"GET /memory/config":             {query: badAgent},
-	"GET /memory/status":             {query: badAgent},
-	"PUT /memory/status":             {good: `{"enabled":true}`, query: badAgent, fields: map[string]kind{"enabled": aBool}},
+	"GET /memory":                               {query: badAgent},
+	"PATCH /memory":                             {good: `{"topOfMind":"boats"}`, query: badAgent, fields: map[string]kind{"workContext": aString, "personalContext": aString, "topOfMind": aString, "recentMonths": aString, "earlierContext": aString, "longTermBackground": aString}},
+	"DELETE /memory":                            {query: append([]string{"?thread_id=%00 thread_id"}, badAgent...)},
+	"POST /memory/facts":                        {good: `{"content":"likes tea"}`, query: badAgent, fields: factFields},
+	"GET /memory/facts/{fact_id}":               {query: badAgent},
+	"PATCH /memory/facts/{fact_id}":             {good: `{"category":"context"}`, query: badAgent, fields: factFields},
+	"DELETE /memory/facts/{fact_id}":            {query: badAgent},
+	"GET /memory/search":                        {query: append([]string{"?limit=0 limit", "?limit=x limit", "?limit=99999 limit"}, badAgent...)},
+	"GET /memory/export":                        {query: badAgent},
+	"POST /memory/import":                       {good: `{"facts":[{"content":"likes tea"}]}`, query: badAgent, fields: map[string]kind{"facts": list, "user": anObj, "history": anObj}},
+	"GET /memory/config":                        {query: badAgent},
+	"GET /memory/status":                        {query: badAgent},
+	"PUT /memory/status":                        {good: `{"enabled":true}`, query: badAgent, fields: map[string]kind{"enabled": aBool}},
+	"GET /skills":                               {},
+	"GET /skills/{skill_name}":                  {},
+	"PUT /skills/{skill_name}":                  {good: `{"enabled":true}`, fields: map[string]kind{"enabled": aBool}},
+	"POST /skills/install":                      {good: `{"thread_id":"<nobody>","path":"/mnt/user-data/outputs/x.skill"}`, fields: map[string]kind{"thread_id": anID, "replace": aBool}},
+	"GET /skills/custom":                        {},
+	"GET /skills/custom/{skill_name}":           {},
+	"PUT /skills/custom/{skill_name}":           {good: knowledge, fields: map[string]kind{"content": aString}},
+	"DELETE /skills/custom/{skill_name}":        {},
+	"GET /skills/custom/{skill_name}/history":   {},
+	"POST /skills/custom/{skill_name}/rollback": {good: `{}`, fields: map[string]kind{"version": version, "history_index": version}},
 
 	"POST /threads": {good: `{}`, fields: map[string]kind{"thread_id": anID, "metadata": anObj, "if_exists": aWord, "supersteps": list, "ttl": aTTL}},
 	"POST /threads/search": {good: `{}`, filters: []string{"metadata", "values"}, fields: with(map[string]kind{

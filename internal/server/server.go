@@ -32,6 +32,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/models"
 	"github.com/tributary-ai/tributary/internal/server/openapi"
 	"github.com/tributary-ai/tributary/internal/server/page"
+	"github.com/tributary-ai/tributary/internal/server/skills"
 	"github.com/tributary-ai/tributary/internal/server/stream"
 	"github.com/tributary-ai/tributary/internal/server/tasks"
 	"github.com/tributary-ai/tributary/internal/server/teams"
@@ -104,6 +105,8 @@ type Options struct {
 	Agents agents.Agents
 	// Memory is what is remembered of people; without it there are no routes for it.
 	Memory *memory.Book
+	// Skills are the skills; without them there are no routes for them.
+	Skills skills.Skills
 	// Models are those that a run may ask for; nil if that is not known, and then there is no route for it.
 	Models []models.Model
 	// Model is the name of the model that answers where a request names none, for people to know; empty if that is not known.
@@ -202,8 +205,11 @@ func (s *Server) mount() error {
 		Heartbeat: s.opt.Heartbeat, WriteTimeout: s.opt.WriteTimeout, ParkAfter: s.opt.ParkAfter,
 		Identify: s.opt.Identify, Closing: s.closing, Log: s.opt.Log,
 	}
+	known := skills.Options{Skills: s.opt.Skills, Did: s.guard.Did}
 	if s.opt.Folder != nil {
-		folders.New(folders.Options{Threads: store, Open: s.opt.Folder, Quota: s.opt.Quota, Convert: s.opt.Convert}).Mount(s.routes)
+		f := folders.New(folders.Options{Threads: store, Open: s.opt.Folder, Quota: s.opt.Quota, Convert: s.opt.Convert})
+		f.Mount(s.routes)
+		known.File = f.File
 	}
 	if !s.opt.NoTasks {
 		tasks.New(tasks.Options{
@@ -230,6 +236,9 @@ func (s *Server) mount() error {
 	}
 	if s.opt.Memory != nil {
 		memories.New(memories.Options{Book: s.opt.Memory, Did: s.guard.Did}).Mount(s.routes)
+	}
+	if s.opt.Skills != nil {
+		skills.New(known).Mount(s.routes)
 	}
 	if s.opt.Models != nil {
 		models.Mount(s.routes, s.opt.Models)

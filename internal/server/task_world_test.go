@@ -51,7 +51,7 @@ func (g taskGraphs) Names() (names []string) {
 	return names
 }
 
-func (g taskGraphs) Graph(_ context.Context, name string, r run.Request) (*graph.Graph, error) {
+func (g taskGraphs) Graph(_ context.Context, _ run.Identity, name string, r run.Request) (*graph.Graph, error) {
 	if strings.Contains(string(r.Config), `"unheard-of"`) {
 		return nil, run.Invalidf("config.configurable.model_name", "there is no model %q", "unheard-of")
 	}
@@ -80,7 +80,7 @@ func openTasks(t testing.TB, dir string, graphs taskGraphs, change ...func(*serv
 	w.e, err = run.Open(ctx, run.Options{
 		Store: w.db, Journal: w.j, Checkpoints: w.db, Node: w.db.Node(), Poll: 20 * time.Millisecond, Requests: true,
 		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
-			return graphs.Graph(ctx, r.Request.Graph, r.Request)
+			return graphs.Graph(ctx, run.Identity{Owner: r.Owner}, r.Request.Graph, r.Request)
 		},
 	})
 	if err != nil {

@@ -8,10 +8,11 @@
 //     lies in the folder is passed over.
 //   - A folder that was put is there as a whole. Whenever the process dies or the power fails, the name has what it had before or what
 //     was put: never a part, and never nothing.
-//   - A folder that was removed is gone, and does not come back after a crash.
+//   - A folder that was removed is gone with all that it was before, and does not come back after a crash.
+//   - A shelf that keeps versions ([Shelf.Keep]) has the latest of what was replaced; each is as whole as what replaced it.
 //   - Several processes may use a shelf at once. Writers wait for each other; readers see one state of a folder, and wait only while
 //     one is swapped for another.
-//   - People may write and change folders by hand: nothing is kept in memory, so that the next reader sees it.
+//   - People may write and change folders by hand: nothing is kept in memory here, so that the next reader sees it.
 //   - All access goes through [os.Root]: no link leads out of the shelf.
 package shelf
 
@@ -30,10 +31,16 @@ import (
 )
 
 // Shelf holds folders. It is safe for concurrent use.
-type Shelf struct{ dir string }
+type Shelf struct {
+	dir  string
+	keep int
+}
 
 // New is the shelf in a folder, which is made when something is put there first.
-func New(dir string) *Shelf { return &Shelf{dir} }
+func New(dir string) *Shelf { return &Shelf{dir: dir} }
+
+// Keep is the same shelf, which keeps that many of the versions that were replaced under each name.
+func (s *Shelf) Keep(versions int) *Shelf { return &Shelf{s.dir, versions} }
 
 // longestName and longestOwner are how long an element of a path becomes. File systems end at 255.
 const (
@@ -84,16 +91,9 @@ func (s *Shelf) Names(owner string) (names []string, err error) {
 	return names, err
 }
 
-// Each calls look with every folder of an owner, by name, as [Shelf.Read] does with one.
-func (s *Shelf) Each(owner string, look func(name string, folder *os.Root) error) error {
-	return s.each(owner, func(own *os.Root, name, at string) error {
-		root, err := own.OpenRoot(at)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		return look(name, root)
-	})
+// Each calls look with every folder of an owner, by name. They stay as they are until it returns; look must not write.
+func (s *Shelf) Each(owner string, look func(Folder) error) error {
+	return s.each(owner, func(own *os.Root, name, at string) error { return look(Folder{name, own, at}) })
 }
 
 // each calls found with the name of every folder, and with the one under which it is at the moment.
@@ -173,7 +173,7 @@ func (s *Shelf) Put(owner, name string, fill func(to, old *os.Root) error) error
 		return err
 	}
 	defer free()
-	there, err := settle(own, name)
+	there, err := s.settle(own, name)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (s *Shelf) Put(owner, name string, fill func(to, old *os.Root) error) error
 		if err := syncFolder(own, "."); err != nil {
 			return err
 		}
-		return own.RemoveAll(past + name)
+		return s.retire(own, name)
 	})
 }
 
@@ -250,12 +250,15 @@ func (s *Shelf) Remove(owner, name string) error {
 		return err
 	}
 	defer free()
-	there, err := settle(own, name)
+	there, err := s.settle(own, name)
 	if err != nil {
 		return err
 	}
 	if !there {
 		return fs.ErrNotExist
+	}
+	if err := forget(own, name); err != nil {
+		return err
 	}
 	if err := own.RemoveAll(trash + name); err != nil {
 		return err
@@ -272,11 +275,11 @@ func (s *Shelf) Remove(owner, name string) error {
 }
 
 // settle ends what a writer that died had begun with a name, and reports whether there is something under it.
-func settle(own *os.Root, name string) (there bool, err error) {
+func (s *Shelf) settle(own *os.Root, name string) (there bool, err error) {
 	info, err := own.Lstat(name)
 	switch {
 	case err == nil && info.IsDir():
-		return true, own.RemoveAll(past + name) // it was replaced
+		return true, s.retire(own, name) // it was replaced
 	case err == nil:
 		return false, fmt.Errorf("%s is in the way, and no folder", name)
 	case !errors.Is(err, fs.ErrNotExist):

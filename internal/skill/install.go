@@ -3,7 +3,6 @@ package skill
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -24,12 +23,14 @@ const (
 	mostFiles   = 1000
 	mostFile    = 10 << 20
 	mostBytes   = 50 << 20
-	mostArchive = 20 << 20
 	mostDepth   = 16
 	mostElement = 200
 	mostRatio   = 100     // of what is unpacked to what was packed,
 	ratioFrom   = 1 << 20 // once it is more than this
 )
+
+// MostArchive is how many bytes an archive may have.
+const MostArchive = 20 << 20
 
 // RefusedError says why something is not installed.
 type RefusedError struct{ Reason string }
@@ -68,7 +69,6 @@ func (s *Skills) Install(owner, from string, replace bool) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	fallback := strings.ToLower(strings.TrimSuffix(filepath.Base(from), filepath.Ext(from)))
 	if info.IsDir() {
 		root, err := os.OpenRoot(from)
 		if err != nil {
@@ -81,22 +81,31 @@ func (s *Skills) Install(owner, from string, replace bool) (Report, error) {
 		}
 		return s.install(owner, strings.ToLower(filepath.Base(from)), entries, replace)
 	}
-	if info.Size() > mostArchive {
-		return Report{}, refuse("%s has more than %d bytes", from, mostArchive)
-	}
-	archive, err := zip.OpenReader(from)
-	if err != nil {
-		return Report{}, refuse("%s is neither a folder nor an archive that can be read: %v", from, err)
-	}
-	defer archive.Close()
-	entries, top, err := inArchive(&archive.Reader)
+	file, err := os.Open(from)
 	if err != nil {
 		return Report{}, err
 	}
-	if top != "" {
-		fallback = strings.ToLower(top)
+	defer file.Close()
+	return s.Unpack(owner, filepath.Base(from), file, info.Size(), replace)
+}
+
+// Unpack is [Skills.Install] for an archive that somebody sends; name is what he calls it.
+func (s *Skills) Unpack(owner, name string, from io.ReaderAt, size int64, replace bool) (Report, error) {
+	if size > MostArchive {
+		return Report{}, refuse("%s has more than %d bytes", clip(name), MostArchive)
 	}
-	return s.install(owner, fallback, entries, replace)
+	archive, err := zip.NewReader(from, size)
+	if err != nil {
+		return Report{}, refuse("%s is neither a folder nor an archive that can be read: %v", clip(name), err)
+	}
+	entries, top, err := inArchive(archive)
+	if err != nil {
+		return Report{}, err
+	}
+	if top == "" {
+		top = strings.TrimSuffix(name, path.Ext(name))
+	}
+	return s.install(owner, strings.ToLower(top), entries, replace)
 }
 
 // inFolder lists the files of a folder. What tools leave behind there is passed over.
@@ -196,6 +205,25 @@ func clip(s string) string {
 
 // install writes a skill. Its name is the one that it gives itself, or else that of where it comes from.
 func (s *Skills) install(owner, fallback string, entries []entry, replace bool) (Report, error) {
+	on, owner, origin := s.place(owner)
+	r, err := check(fallback, origin, entries)
+	if err != nil {
+		return r, err
+	}
+	err = on.Put(owner, r.Skill.Name, func(to, old *os.Root) error {
+		if old != nil && !replace {
+			return refuse("there is a skill %s already; replace it, or remove it first", r.Skill.Name)
+		}
+		return r.fill(to, entries)
+	})
+	return r, err
+}
+
+// taken are names that mean something else: routes.
+var taken = []string{"custom", "install", "reload"}
+
+// check looks at what is to be installed, as far as that can be done without unpacking it.
+func check(fallback, origin string, entries []entry) (Report, error) {
 	var total int64
 	seen := map[string]bool{}
 	for _, e := range entries {
@@ -231,37 +259,34 @@ func (s *Skills) install(owner, fallback string, entries []entry, replace bool) 
 	if !shelf.Valid(name) {
 		return Report{}, refuse("its name %q must be small letters, digits and dashes, 1 to 64 of them", clip(name))
 	}
-	on, owner := s.place(owner)
-	origin := Custom
-	if on == s.public {
-		origin = Public
+	if slices.Contains(taken, name) {
+		return Report{}, refuse("%s is no name for a skill: %s mean something else", name, strings.Join(taken, ", "))
 	}
 	r := Report{Skill: parse(name, origin, text)}
 	if r.Skill.Problem != "" {
 		return r, refuse("%s", r.Skill.Problem)
 	}
-	err = on.Put(owner, name, func(to, old *os.Root) error {
-		if old != nil && !replace {
-			return refuse("there is a skill %s already; replace it, or remove it first", name)
+	return r, nil
+}
+
+// fill writes the files of a skill, and notes what they are.
+func (r *Report) fill(to *os.Root, entries []entry) error {
+	r.Files, r.Bytes, r.Scripts = 0, 0, nil
+	for _, e := range entries {
+		data, err := take(e, min(mostFile, mostBytes-r.Bytes))
+		if err != nil {
+			return err
 		}
-		r.Files, r.Bytes, r.Scripts = 0, 0, nil
-		for _, e := range entries {
-			data, err := take(e, min(mostFile, mostBytes-r.Bytes))
-			if err != nil {
-				return err
-			}
-			if err := shelf.Write(to, e.name, bytes.NewReader(data)); err != nil {
-				return refuse("%q cannot be written: %v", clip(e.name), err)
-			}
-			r.Files++
-			r.Bytes += int64(len(data))
-			if script, ok := scan(e.name, data); ok {
-				r.Scripts = append(r.Scripts, script)
-			}
+		if err := shelf.Write(to, e.name, bytes.NewReader(data)); err != nil {
+			return refuse("%q cannot be written: %v", clip(e.name), err)
 		}
-		return nil
-	})
-	return r, err
+		r.Files++
+		r.Bytes += int64(len(data))
+		if script, ok := scan(e.name, data); ok {
+			r.Scripts = append(r.Scripts, script)
+		}
+	}
+	return nil
 }
 
 // take reads a file, and believes nothing that it says of its size.
@@ -332,60 +357,4 @@ func scan(name string, data []byte) (Script, bool) {
 		}
 	}
 	return s, true
-}
-
-// Room says whether a folder may grow; nil: it always may.
-type Room func(folder *os.Root, bytes int64, files int) error
-
-// Unfold copies the files of a skill other than SKILL.md into a folder, for an agent to read and run. A file that is there stays as it is. It
-// returns how many files the skill has beside that one.
-func Unfold(skill fs.FS, folder *os.Root, at string, room Room) (files int, err error) {
-	var size int64
-	var names []string
-	err = fs.WalkDir(skill, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() || name == File {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			size += info.Size()
-			names = append(names, name)
-		}
-		return err
-	})
-	if err != nil || len(names) == 0 {
-		return len(names), err
-	}
-	if len(names) > mostFiles || size > mostBytes {
-		return 0, refuse("it has more files, or larger ones, than a skill may have")
-	}
-	if room != nil {
-		if err := room(folder, size, len(names)); err != nil {
-			return 0, err
-		}
-	}
-	for _, name := range names {
-		from, err := skill.Open(name)
-		if err != nil {
-			return 0, err
-		}
-		err = copyNew(folder, path.Join(at, name), from)
-		from.Close()
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return 0, err
-		}
-	}
-	return len(names), nil
-}
-
-func copyNew(folder *os.Root, name string, from io.Reader) error {
-	if err := folder.MkdirAll(path.Dir(name), 0o700); err != nil {
-		return err
-	}
-	to, err := folder.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, io.LimitReader(from, mostFile))
-	return errors.Join(err, to.Close())
 }

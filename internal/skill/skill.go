@@ -8,8 +8,10 @@
 // # Laws
 //
 //   - The first of these that has a name counts. Nobody sees another owner's.
+//   - An owner may switch a skill off. Then nothing loads it for him; it is listed all the same.
 //   - What is installed is there as a whole and at once (see package shelf), and so is what people put there by hand. A folder that is no skill is
 //     listed with its problem, and never loaded.
+//   - What an installation or a change replaces is kept, the latest ten of each skill, and can be had again. What is removed is gone with them.
 //   - An archive writes nothing outside of its own folder, whatever is in it: no links, no names that lead elsewhere, and no more
 //     than the limits say, whatever it says of itself. One that breaks a rule is refused as a whole.
 //   - Nothing of a skill is run here. Its text is material for a model, and gives no rights: allowed-tools is shown, and opens nothing.
@@ -27,7 +29,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -53,6 +54,7 @@ type Skill struct {
 	Tools       []string // allowed-tools
 	Secrets     []string // required-secrets
 	Origin      string
+	Off         bool   // its owner has switched it off
 	Problem     string // why it cannot be used; empty if it can
 }
 
@@ -76,76 +78,108 @@ type Skills struct {
 	known map[string]read // what was read, by folder
 }
 
-// read is a skill with what its file was like.
+// read is a skill with what its file looked like.
 type read struct {
-	size  int64
-	when  time.Time
+	stamp shelf.Stamp
 	skill Skill
 }
+
+// mostVersions is how many of the versions that were replaced are kept of each skill.
+const mostVersions = 10
 
 // New are the skills of a data folder. It touches nothing.
 func New(data string) *Skills {
 	dir := filepath.Join(data, "skills")
-	return &Skills{custom: shelf.New(filepath.Join(dir, Custom)), public: shelf.New(dir), known: map[string]read{}}
+	return &Skills{custom: shelf.New(filepath.Join(dir, Custom)).Keep(mostVersions), public: shelf.New(dir).Keep(mostVersions), known: map[string]read{}}
 }
 
-// List lists the skills of an owner by name, those with a problem too.
+// List lists the skills of an owner by name, those with a problem and those that are off too.
 func (s *Skills) List(owner string) ([]Skill, error) {
 	all := map[string]Skill{}
-	builtins, err := fs.ReadDir(embedded, "builtin")
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range builtins {
-		text, err := fs.ReadFile(embedded, "builtin/"+e.Name()+"/"+File)
-		if err != nil {
-			return nil, err
-		}
-		all[e.Name()] = parse(e.Name(), Builtin, text)
+	for _, k := range builtins() {
+		all[k.Name] = k
 	}
 	for _, from := range []struct {
 		shelf         *shelf.Shelf
 		owner, origin string
 	}{{s.public, Public, Public}, {s.custom, owner, Custom}} {
-		err := from.shelf.Each(from.owner, func(name string, folder *os.Root) error {
-			all[name] = s.look(folder, name, from.owner, from.origin)
+		err := from.shelf.Each(from.owner, func(f shelf.Folder) error {
+			all[f.Name] = s.look(f, from.owner, from.origin)
 			return nil
 		})
 		if err != nil {
 			return nil, fmt.Errorf("list skills: %w", err)
 		}
 	}
-	var list []Skill
+	off, err := s.off(owner)
+	if err != nil {
+		return nil, fmt.Errorf("list skills: %w", err)
+	}
+	list := make([]Skill, 0, len(all))
 	for _, k := range all {
+		k.Off = slices.Contains(off, k.Name)
 		list = append(list, k)
 	}
 	slices.SortFunc(list, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
-// look reads what is said of a skill, or remembers it where the file has not changed.
-func (s *Skills) look(folder *os.Root, name, owner, origin string) Skill {
-	key := origin + "\x00" + owner + "\x00" + name
-	info, err := folder.Lstat(File)
-	if err == nil {
-		s.mu.Lock()
-		old, ok := s.known[key]
-		s.mu.Unlock()
-		if ok && old.size == info.Size() && old.when.Equal(info.ModTime()) {
-			return old.skill
-		}
+// Get finds a skill of an owner's; [ErrNone] if there is none.
+func (s *Skills) Get(owner, name string) (Skill, error) {
+	all, err := s.List(owner)
+	if err != nil {
+		return Skill{}, err
 	}
+	at, ok := slices.BinarySearchFunc(all, name, func(k Skill, name string) int { return strings.Compare(k.Name, name) })
+	if !ok {
+		return Skill{}, ErrNone
+	}
+	return all[at], nil
+}
+
+// builtins are the skills that the program brings.
+var builtins = sync.OnceValue(func() (all []Skill) {
+	entries, err := fs.ReadDir(embedded, "builtin")
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	for _, e := range entries {
+		text, err := fs.ReadFile(embedded, "builtin/"+e.Name()+"/"+File)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, parse(e.Name(), Builtin, text))
+	}
+	return all
+})
+
+// look reads what is said of a skill, or remembers it where the file has not changed.
+func (s *Skills) look(f shelf.Folder, owner, origin string) Skill {
+	key := origin + "\x00" + owner + "\x00" + f.Name
+	stamp := f.Stamp(File)
+	s.mu.Lock()
+	old, ok := s.known[key]
+	s.mu.Unlock()
+	if ok && old.stamp == stamp && stamp != (shelf.Stamp{}) {
+		return old.skill
+	}
+	bad := func(err error) Skill { return Skill{Name: f.Name, Origin: origin, Problem: err.Error()} }
+	folder, err := f.Open()
+	if err != nil {
+		return bad(err)
+	}
+	defer folder.Close()
 	text, err := textOf(folder)
 	if err != nil {
-		return Skill{Name: name, Origin: origin, Problem: err.Error()}
+		return bad(err)
 	}
-	k := parse(name, origin, text)
+	k := parse(f.Name, origin, text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.known) > 10_000 {
 		clear(s.known)
 	}
-	s.known[key] = read{info.Size(), info.ModTime(), k}
+	s.known[key] = read{stamp, k}
 	return k
 }
 
@@ -278,7 +312,7 @@ func Text(folder fs.FS) (string, error) {
 
 // Remove removes a skill of an owner's, or of [Everybody]'s. Built-in ones cannot be removed.
 func (s *Skills) Remove(owner, name string) error {
-	on, owner := s.place(owner)
+	on, owner, _ := s.place(owner)
 	err := on.Read(owner, name, func(*os.Root) error { return nil })
 	if err == nil {
 		err = on.Remove(owner, name)
@@ -292,10 +326,10 @@ func (s *Skills) Remove(owner, name string) error {
 // Everybody stands for the owner of the public skills. It is no name that a person can have.
 const Everybody = "\x00everybody"
 
-// place is where the skills of an owner are, and whose they are there.
-func (s *Skills) place(owner string) (*shelf.Shelf, string) {
+// place is where the skills of an owner are, whose they are there, and what that is called.
+func (s *Skills) place(owner string) (on *shelf.Shelf, whose, origin string) {
 	if owner == Everybody {
-		return s.public, Public
+		return s.public, Public, Public
 	}
-	return s.custom, owner
+	return s.custom, owner, Custom
 }

@@ -157,7 +157,9 @@ type only struct{ g *graph.Graph }
 
 func (o only) Names() []string { return []string{o.g.Name()} }
 
-func (o only) Graph(context.Context, string, run.Request) (*graph.Graph, error) { return o.g, nil }
+func (o only) Graph(context.Context, run.Identity, string, run.Request) (*graph.Graph, error) {
+	return o.g, nil
+}
 
 // watch follows each run from when it begins. The function that it returns waits until all were read to their ends. Power
 // that fails may take back what was read; then the reader begins anew, as it is told to.

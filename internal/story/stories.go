@@ -7,6 +7,6 @@ var All = []Story{
 	errorMidStream, retryWithReset, warning, panicking, failingTools, timeout,
 	cancel, crash, crashInSubAgent, drainInSubAgent, cancelAfterCrash, powerLoss, unknownOutcome, drain, queued,
 	customEvents, whatTheModelSaw, stateFields, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
-	planMode, toolApproval, clarificationAfterRestart, subAgentsOneCancelled, fileAsArtifact,
+	planMode, toolApproval, clarificationAfterRestart, subAgentsOneCancelled, fileAsArtifact, bootstrap,
 	longThread, loopIsStopped, pictureSeenOnce, emptyAnswer, budgetRunsOut, backgroundTask, goalPursued,
 }

@@ -34,7 +34,7 @@ func (w *World) lead(m model.Model, settings string, o lead.Options, all ...tool
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	g, err := f.Graph(context.Background(), lead.Run{ID: "run", Configurable: json.RawMessage(settings)},
+	g, err := f.Graph(context.Background(), lead.Run{ID: "run", Owner: reader.Owner, Configurable: json.RawMessage(settings)},
 		lead.Base{Options: agent.Options{Name: "agent", Tools: tools(all...)}, Models: oneModel{m}})
 	if err != nil {
 		w.t.Fatal(err)

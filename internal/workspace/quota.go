@@ -61,9 +61,9 @@ type Usage struct {
 	Files int // and folders; the three that every thread has do not count
 }
 
-// Measure looks at everything in a thread's folder. What it cannot look into, or is gone meanwhile, does not count.
+// Measure looks at everything in a thread's folder, versions of files too. What it cannot look into, or is gone meanwhile, does not count.
 func Measure(folder *os.Root) (u Usage) {
-	for _, area := range Areas {
+	for _, area := range append([]string{versionsFolder}, Areas...) {
 		walk(folder, area, func(_ string, e fs.DirEntry) {
 			u.Files++
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {

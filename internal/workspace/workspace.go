@@ -10,6 +10,7 @@
 //     That is why the moment of its birth is part of the name.
 //   - A folder is made when it is first opened, for the user of this process alone. A thread that never has files has none.
 //   - Removing is one step: a crash leaves a folder whole, or nothing of it under its name.
+//   - Versions of files that people were shown lie beside the three folders, where agents cannot reach them, and go with the thread.
 //   - Nothing here copies folders: a copy of a thread begins with empty ones.
 //   - All access goes through [os.Root].
 //

@@ -25,6 +25,7 @@ type desk struct {
 	task   string
 	memory *memory
 	room   func(*os.Root, int64, int) error
+	keep   func(*os.Root, string) error
 }
 
 // memory is what a run knows of its files. It is gone after a crash; agents then have to read again what they change.

@@ -35,6 +35,9 @@ type Options struct {
 	// Room returns an error, for the model to read, if a thread's folder may not grow by so many bytes and files. Nil: there
 	// always is room.
 	Room func(folder *os.Root, bytes int64, files int) error
+	// Keep keeps what a file is when it is presented, so that people can have it again when it has changed; name begins with its area.
+	// What it cannot keep is not kept. Nil: nothing is.
+	Keep func(folder *os.Root, name string) error
 }
 
 // Group is the group of all these tools.
@@ -42,6 +45,9 @@ const Group = "files"
 
 // Tools makes the tools, in the order in which models are shown them.
 func Tools(opt Options) []tool.Tool {
+	if opt.Keep == nil {
+		opt.Keep = func(*os.Root, string) error { return nil }
+	}
 	if opt.Room == nil {
 		opt.Room = func(*os.Root, int64, int) error { return nil }
 	}
@@ -53,7 +59,7 @@ func Tools(opt Options) []tool.Tool {
 		writing("write_file", "Writes a whole file, and the folders above it where there are none. A file that exists must have been read before. "+
 			"Work in /mnt/user-data/workspace; put what people are to have into /mnt/user-data/outputs.", opt, writeFile),
 		writing("str_replace", "Replaces a piece of text in a file. The piece must be exactly as in the file, and stand there once only.", opt, strReplace),
-		reading("present_files", "Shows files to the person, as results of your work. They must be in /mnt/user-data/outputs.", presentFiles),
+		looking("present_files", "Shows files to the person, as results of your work. They must be in /mnt/user-data/outputs.", opt, presentFiles),
 	}
 }
 
@@ -71,8 +77,13 @@ func (d described) Spec() tool.Spec {
 }
 
 func reading[In any](name, description string, do func(context.Context, *desk, In) (item.ToolResult, error)) tool.Tool {
+	return looking(name, description, Options{}, do)
+}
+
+// looking is reading for a tool that needs more than the files.
+func looking[In any](name, description string, opt Options, do func(context.Context, *desk, In) (item.ToolResult, error)) tool.Tool {
 	return described{tool.FuncOfCall(name, description, func(ctx context.Context, call tool.Call, in In) (item.ToolResult, error) {
-		return at(ctx, call, Options{}, in, do)
+		return at(ctx, call, opt, in, do)
 	}), tool.Reads, true}
 }
 
@@ -87,6 +98,6 @@ func at[In any](ctx context.Context, call tool.Call, opt Options, in In, do func
 	if err != nil {
 		return item.ToolResult{}, err
 	}
-	d := &desk{folder: folder, scope: call.Scope, task: call.Task, memory: memoryOf(call.Scope), room: opt.Room}
+	d := &desk{folder: folder, scope: call.Scope, task: call.Task, memory: memoryOf(call.Scope), room: opt.Room, keep: opt.Keep}
 	return do(ctx, d, in)
 }

@@ -35,6 +35,7 @@ func presentFiles(_ context.Context, d *desk, in presentArguments) (item.ToolRes
 			return item.ToolResult{}, err
 		}
 		f.Close()
+		_ = d.keep(d.folder, p.Area+"/"+p.Name) // the file is there, whether what it is now is kept or not
 		names = append(names, p.String())
 	}
 	if err := d.scope.Update(Artifacts, names); err != nil {

@@ -6,6 +6,7 @@
 //   - A name in a request is a name within the three folders of the thread, or refused. Links lead nowhere outside of them.
 //   - A file that is uploaded or written is there as a whole or not at all. A name that is taken gets a number, and
 //     nothing is overwritten but by a client who says which content it replaces.
+//   - What was presented to people, and what they replaced, can be had again: the latest versions of each file are kept.
 //   - Nothing that an agent wrote or a person uploaded runs in the origin of the server: what a browser would execute is a
 //     download, and a preview of it stands in an origin of its own, without the network.
 package folders

@@ -77,7 +77,7 @@ func (s *Service) Mount(t *edge.Routes) {
 	})
 	t.Handle("GET /threads/{thread_id}/artifacts/{path...}", s.read, edge.Doc{
 		Summary: "Read a file of the thread, or a range of it", Status: []int{200, 206, 304},
-		Query: jsonvalue.Object{{"download", edge.Text("true: as a download, whatever it is")}, {"preview", edge.Text("true: a page or a picture that could run something, in an origin of its own")}},
+		Query: jsonvalue.Object{{"versions", edge.Text("true: list what the file was when it was presented or replaced, instead")}, {"version", edge.Text("the number of a version to read, as that list has it")}, {"download", edge.Text("true: as a download, whatever it is")}, {"preview", edge.Text("true: a page or a picture that could run something, in an origin of its own")}},
 		Fails: []int{404, 416},
 	})
 	t.Handle("PUT /threads/{thread_id}/artifacts/{path...}", s.write, edge.Doc{
@@ -96,6 +96,11 @@ type file struct {
 	Modified time.Time `json:"modified"`
 	Original string    `json:"original_filename,omitempty" doc:"as it was uploaded, where that name was taken"`
 	Markdown string    `json:"markdown_path,omitempty" doc:"the text of a file that models cannot read themselves"`
+	// The rest is what DeerFlow's clients know of that text, and why there is none.
+	MarkdownFile    string `json:"markdown_file,omitempty"`
+	MarkdownVirtual string `json:"markdown_virtual_path,omitempty"`
+	MarkdownURL     string `json:"markdown_artifact_url,omitempty"`
+	Unread          string `json:"markdown_problem,omitempty" doc:"why a file that models cannot read themselves has no text: it is damaged, locked, too large"`
 }
 
 type fileList struct {
@@ -110,11 +115,15 @@ type done struct {
 
 // folder opens the folder of the request's thread.
 func (s *Service) folder(r *http.Request, who run.Identity) (*os.Root, error) {
-	id, err := edge.ParseThread("thread_id", r.PathValue("thread_id"))
+	return s.folderOf(r.Context(), who, r.PathValue("thread_id"))
+}
+
+func (s *Service) folderOf(ctx context.Context, who run.Identity, thread string) (*os.Root, error) {
+	id, err := edge.ParseThread("thread_id", thread)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.opt.Threads.Thread(r.Context(), who, id); err != nil {
+	if _, err := s.opt.Threads.Thread(ctx, who, id); err != nil {
 		return nil, err
 	}
 	return s.opt.Open(who, id)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"mime"
@@ -12,10 +13,14 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/edge"
+	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
+	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/tool/files"
 )
 
@@ -52,7 +57,11 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, who run.Identity)
 		return err
 	}
 	defer folder.Close()
-	f, info, err := open(folder, p)
+	q := r.URL.Query()
+	if q.Get("versions") == "true" {
+		return listVersions(w, folder, p)
+	}
+	f, when, err := pick(folder, p, q.Get("version"))
 	if err != nil {
 		return err
 	}
@@ -65,7 +74,6 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, who run.Identity)
 	ext := strings.ToLower(path.Ext(p.Name))
 	kind, ok := harmless[ext]
 	policy, disposition := inert, "inline"
-	q := r.URL.Query()
 	switch {
 	case ext == ".pdf" && q.Get("preview") == "true":
 		policy = framed
@@ -85,8 +93,48 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, who run.Identity)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("ETag", `"`+hash+`"`)
-	http.ServeContent(w, r, "", info.ModTime(), f)
+	http.ServeContent(w, r, "", when, f)
 	return nil
+}
+
+// pick opens a file, or a version of it, and says when it was written.
+func pick(folder *os.Root, p files.Path, version string) (*os.File, time.Time, error) {
+	if version == "" {
+		f, info, err := open(folder, p)
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		return f, info.ModTime(), nil
+	}
+	n, err := strconv.Atoi(version)
+	if err != nil || n < 1 {
+		return nil, time.Time{}, edge.RefuseField(http.StatusUnprocessableEntity, "version", "version: give the number of a version, as versions=true lists them")
+	}
+	f, v, err := workspace.OpenVersion(folder, local(p), n)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, time.Time{}, edge.RefuseField(http.StatusNotFound, "version", fmt.Sprintf("version: there is no version %d of %s", n, p))
+	}
+	return f, v.At, err
+}
+
+// version is what a file was.
+type version struct {
+	Number int       `json:"version"`
+	Hash   string    `json:"sha256"`
+	Size   int64     `json:"size"`
+	At     time.Time `json:"at"`
+}
+
+func listVersions(w http.ResponseWriter, folder *os.Root, p files.Path) error {
+	all, err := workspace.Versions(folder, local(p))
+	if err != nil {
+		return err
+	}
+	list := []version{}
+	for _, v := range all {
+		list = append(list, version{v.Number, v.Hash, v.Size, v.At.UTC()})
+	}
+	return edge.Answer(w, http.StatusOK, jsonvalue.Object{{"versions", list}, {"count", len(list)}})
 }
 
 // open opens a file for reading. A link is followed only within the thread's folder.
@@ -100,6 +148,20 @@ func open(folder *os.Root, p files.Path) (*os.File, fs.FileInfo, error) {
 		return nil, nil, missing(p)
 	}
 	return f, info, nil
+}
+
+// File opens a file of a thread by the name that agents know it by, for another service; the caller closes it.
+func (s *Service) File(r *http.Request, who run.Identity, thread, name string) (*os.File, fs.FileInfo, error) {
+	p, err := files.ParsePath(name)
+	if err != nil || p.Area == "" || p.Name == "." {
+		return nil, nil, edge.RefuseField(http.StatusNotFound, "path", "path: there is no such file in the thread; name one as in /mnt/user-data/outputs/x.skill")
+	}
+	folder, err := s.folderOf(r.Context(), who, thread)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer folder.Close()
+	return open(folder, p)
 }
 
 // digest is the hash of a whole file, which is left at its beginning.

@@ -164,7 +164,13 @@ func (s *Service) take(folder *os.Root, thread string, part *multipart.Part) (f 
 	if f.Name != name {
 		f.Original = name
 	}
-	f.Markdown = s.convert(folder, p, size)
+	text, problem := s.convert(folder, p, size)
+	if f.Unread = problem; text.Name != "" {
+		if info, err := folder.Stat(local(text)); err == nil {
+			made := s.describe(thread, text, info)
+			f.Markdown, f.MarkdownFile, f.MarkdownVirtual, f.MarkdownURL = made.Path, made.Name, made.Virtual, made.URL
+		}
+	}
 	return f, "", nil
 }
 
@@ -216,31 +222,36 @@ func place(folder *os.Root, temp, area, name string) (files.Path, error) {
 	return files.Path{}, fmt.Errorf("there are too many files called %q", name)
 }
 
-// convert leaves the text of a file that models cannot read beside it, and returns its name. What cannot be converted stays as
-// it is: that is the person's file and no reason to refuse it.
-func (s *Service) convert(folder *os.Root, p files.Path, size int64) string {
+// convert leaves the text of a file that models cannot read beside it, and returns its name, or why there is none. What cannot be
+// converted stays as it is: that is the person's file and no reason to refuse it.
+func (s *Service) convert(folder *os.Root, p files.Path, size int64) (to files.Path, problem string) {
 	if s.opt.Convert == nil {
-		return ""
+		return to, ""
 	}
 	f, err := folder.Open(local(p))
 	if err != nil {
-		return ""
+		return to, "it cannot be opened"
 	}
 	defer f.Close()
 	text, ok, err := s.opt.Convert(p.Name, f, size)
-	if err != nil || !ok || s.opt.Quota.Room(folder, int64(len(text)), 1) != nil {
-		return ""
+	switch {
+	case err != nil:
+		return to, err.Error()
+	case !ok:
+		return to, ""
+	}
+	if err := s.opt.Quota.Room(folder, int64(len(text)), 1); err != nil {
+		return to, err.Error()
 	}
 	temp := path.Join(files.Uploads, partPrefix+rand.Text())
 	defer func() { _ = folder.Remove(temp) }()
 	if _, err := copyTo(folder, temp, strings.NewReader(text)); err != nil {
-		return ""
+		return to, "its text cannot be written"
 	}
-	to, err := place(folder, temp, files.Uploads, p.Name+".md")
-	if err != nil {
-		return ""
+	if to, err = place(folder, temp, files.Uploads, p.Name+".md"); err != nil {
+		return files.Path{}, "its text cannot be written"
 	}
-	return to.String()
+	return to, ""
 }
 
 type writeRequest struct {
@@ -290,6 +301,11 @@ func (s *Service) write(w http.ResponseWriter, r *http.Request, who run.Identity
 	if err := s.opt.Quota.Room(folder, int64(len(req.Content))-size, 1); err != nil {
 		return edge.Refuse(http.StatusRequestEntityTooLarge, err.Error())
 	}
+	if was != "" {
+		if err := s.opt.Quota.Keep(folder, local(p)); err != nil {
+			return err
+		}
+	}
 	if err := folder.MkdirAll(path.Dir(local(p)), 0o700); err != nil {
 		return missing(p)
 	}
@@ -300,6 +316,9 @@ func (s *Service) write(w http.ResponseWriter, r *http.Request, who run.Identity
 	}
 	if err := folder.Rename(temp, local(p)); err != nil {
 		return missing(p)
+	}
+	if err := s.opt.Quota.Keep(folder, local(p)); err != nil {
+		return err
 	}
 	sum := sha256.Sum256([]byte(req.Content))
 	return edge.Answer(w, http.StatusOK, written{p.String(), hex.EncodeToString(sum[:]), int64(len(req.Content))})

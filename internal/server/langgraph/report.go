@@ -39,7 +39,7 @@ func report(ctx context.Context, checkpoints graph.Checkpointer, graphs state.Gr
 	}...)
 	// A run that was rolled back has left nothing.
 	if snap, err := checkpoints.Load(ctx, r.Thread, "", ""); err == nil {
-		g, err := graphs.Graph(ctx, r.Request.Graph, r.Request)
+		g, err := graphs.Graph(ctx, run.Identity{Owner: r.Owner}, r.Request.Graph, r.Request)
 		if err != nil {
 			g = nil // values can be shown without it
 		}

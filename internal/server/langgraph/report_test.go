@@ -25,7 +25,7 @@ func (bare) List(context.Context, string, string, string, int) ([]*graph.Snapsho
 	return nil, nil
 }
 
-func (bare) Graph(context.Context, string, run.Request) (*graph.Graph, error) {
+func (bare) Graph(context.Context, run.Identity, string, run.Request) (*graph.Graph, error) {
 	return nil, run.ErrNotFound
 }
 

@@ -62,7 +62,7 @@ func (l *listing) refreshTools(ctx context.Context) error {
 			name = name[:min(len(name), maxName-9)] + "-" + a.ID[:min(len(a.ID), 8)]
 		}
 		tools[name] = a
-		if was, ok := l.tools[name]; !ok || was.ID != a.ID || was.Version != a.Version {
+		if was, ok := l.tools[name]; !ok || was.ID != a.ID || was.Version != a.Version || !was.UpdatedAt.Equal(a.UpdatedAt) {
 			l.server.AddTool(&sdk.Tool{Name: name, Title: a.Name, Description: aboutOf(a), InputSchema: inputSchema, OutputSchema: outputSchema}, l.call(a))
 		}
 	}

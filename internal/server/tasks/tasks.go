@@ -55,7 +55,7 @@ type Graphs interface {
 	// Names lists the graphs that there are.
 	Names() []string
 	// Graph builds a graph as a run with that configuration would get it; run.ErrNotFound if there is none.
-	Graph(ctx context.Context, name string, config run.Request) (*graph.Graph, error)
+	Graph(ctx context.Context, who run.Identity, name string, config run.Request) (*graph.Graph, error)
 }
 
 // Options are what the routes need; all of it is required.

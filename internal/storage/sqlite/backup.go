@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ type Backup struct {
 	At      time.Time         `json:"at"`      // zero for a plain copy of a database
 	Program string            `json:"program"` // the version that made it
 	Files   map[string]string `json:"files"`   // small files of the data folder, by name; whoever restores decides which names it knows
+	Folders []string          `json:"folders"` // folders of the data folder whose files are in it, by name; likewise
 
 	Threads  int      `json:"-"`
 	Runs     int      `json:"-"`
@@ -57,6 +59,9 @@ func (db *DB) Backup(ctx context.Context, path string, about Backup, damaged boo
 	}
 	about.At = time.Now().UTC().Truncate(time.Second)
 	if err := describe(ctx, draft, about); err != nil {
+		return about, err
+	}
+	if err := packFolders(ctx, draft, filepath.Dir(db.path), about.Folders); err != nil {
 		return about, err
 	}
 	if about, err = ReadBackup(ctx, draft); err != nil {
@@ -151,8 +156,8 @@ type Restored struct {
 }
 
 // Restore puts a backup into a data folder that nobody has open. The backup is checked before anything is touched; a database that is
-// there is moved into a folder beside, with its write-ahead log. Of the backup's small files those in names are put in place, too. If it is cut
-// off, the folder cannot be opened until it was run again.
+// there is moved into a folder beside, with its write-ahead log. Of the backup's small files and folders those in names are put in place, too, and what
+// the data folder has under their names is moved away likewise. If it is cut off, the folder cannot be opened until it was run again.
 //
 // Runs that had not ended go on from there when the folder is opened. What they wrote after the backup was made is unknown here, so they
 // go on under new epochs: nobody is given other events under ids that he has seen.
@@ -175,17 +180,28 @@ func Restore(ctx context.Context, path, dir string, damaged bool, names ...strin
 	if err := errors.Join(removeFiles(draft), copyFile(path, draft), revive(ctx, draft)); err != nil {
 		return done, errors.Join(fmt.Errorf("copy the backup into the data folder: %w", err), removeFiles(draft))
 	}
-	var files []string
+	var files, folders []string
 	for _, name := range names {
 		if done.Files[name] != "" {
 			files = append(files, name)
 		}
+		if slices.Contains(done.Folders, name) {
+			folders = append(folders, name)
+		}
 	}
-	if done.Aside, err = putAside(dir, files); err != nil {
+	if err := unpackFolders(ctx, path, dir, folders); err != nil {
+		return done, errors.Join(fmt.Errorf("copy the files of the backup into the data folder: %w", err), removeFiles(draft))
+	}
+	if done.Aside, err = putAside(dir, append(files, folders...)); err != nil {
 		return done, err
 	}
 	if err := os.Rename(draft, filepath.Join(dir, fileName)); err != nil {
 		return done, err
+	}
+	for _, name := range folders {
+		if err := os.Rename(filepath.Join(dir, name+restoredSuffix), filepath.Join(dir, name)); err != nil {
+			return done, err
+		}
 	}
 	for _, name := range files {
 		if err := folder.Write(filepath.Join(dir, name), []byte(done.Files[name])); err != nil {
@@ -219,6 +235,8 @@ func revive(ctx context.Context, path string) error {
 		args []any
 	}{
 		{"DELETE FROM meta WHERE key = ?", []any{backupKey}},
+		{"DROP TABLE IF EXISTS " + packedTable, nil},
+		{"VACUUM", nil},
 		{"UPDATE runs SET epoch = epoch + ? WHERE status IN ('pending', 'running')", []any{epochs}},
 		// As if the machine had gone down: the name of a worker says in what time of the machine it worked.
 		{"UPDATE runs SET worker = (SELECT value FROM meta WHERE key = 'node') || '/restored/' || worker WHERE worker <> ''", nil},
@@ -261,7 +279,7 @@ func putAside(dir string, files []string) (string, error) {
 		from, to := filepath.Join(dir, name), filepath.Join(aside, name)
 		if _, err := os.Lstat(to); err == nil { // by the restore that was cut off: what is here is its own
 			moved = true
-			if err := os.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := os.RemoveAll(from); err != nil {
 				return aside, err
 			}
 			continue

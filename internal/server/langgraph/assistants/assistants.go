@@ -117,7 +117,7 @@ type body struct {
 	Description *string         `json:"description"`
 }
 
-func (b *body) check(graphs state.Graphs, r *http.Request) error {
+func (b *body) check(graphs state.Graphs, r *http.Request, who run.Identity) error {
 	for _, err := range []error{runs.CheckConfig(b.Config), edge.WantObject("context", b.Context), edge.WantMetadata("metadata", b.Metadata)} {
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func (b *body) check(graphs state.Graphs, r *http.Request) error {
 		return nil
 	}
 	// Built with its own settings: those that the graph cannot be built with are refused now, not at the first run.
-	_, err := graphs.Graph(r.Context(), *b.GraphID, run.Request{Graph: *b.GraphID, Config: b.Config, Context: b.Context})
+	_, err := graphs.Graph(r.Context(), who, *b.GraphID, run.Request{Graph: *b.GraphID, Config: b.Config, Context: b.Context})
 	if errors.Is(err, run.ErrNotFound) {
 		return edge.RefuseField(http.StatusNotFound, "graph_id", "graph_id: there is no graph "+strconv.Quote(edge.Clip(*b.GraphID)))
 	}
@@ -154,7 +154,7 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request, who run.Identit
 	if req.GraphID == nil || *req.GraphID == "" {
 		return run.Invalidf("graph_id", "is required")
 	}
-	if err := req.check(s.opt.Graphs, r); err != nil {
+	if err := req.check(s.opt.Graphs, r, who); err != nil {
 		return err
 	}
 	if req.AssistantID == "" {
@@ -232,7 +232,7 @@ func (s *Service) patch(w http.ResponseWriter, r *http.Request, who run.Identity
 	if req.GraphID != nil && *req.GraphID == "" {
 		return run.Invalidf("graph_id", "must not be empty")
 	}
-	if err := req.check(s.opt.Graphs, r); err != nil {
+	if err := req.check(s.opt.Graphs, r, who); err != nil {
 		return err
 	}
 	a, err := s.findOwn(r, who)

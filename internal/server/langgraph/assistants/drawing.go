@@ -20,7 +20,7 @@ func (s *Service) graphOf(r *http.Request, who run.Identity) (run.Assistant, *gr
 	if err != nil {
 		return a, nil, err
 	}
-	g, err := s.opt.Graphs.Graph(r.Context(), a.Graph, run.Request{Assistant: a.ID, Graph: a.Graph, Config: a.Config, Context: a.Context})
+	g, err := s.opt.Graphs.Graph(r.Context(), who, a.Graph, run.Request{Assistant: a.ID, Graph: a.Graph, Config: a.Config, Context: a.Context})
 	return a, g, edge.NotFound(err, "Graph %q not found", edge.Clip(a.Graph))
 }
 

@@ -35,7 +35,7 @@ func (s *Reader) Of(rn run.Run) *Checkpoints {
 // graph is the run's graph, which knows the order of its fields.
 func (st *Checkpoints) graph(ctx context.Context, ns string) *graph.Graph {
 	if st.root == nil {
-		g, err := st.of.graphs.Graph(ctx, st.run.Request.Graph, st.run.Request)
+		g, err := st.of.graphs.Graph(ctx, run.Identity{Owner: st.run.Owner}, st.run.Request.Graph, st.run.Request)
 		if err != nil { // values can be shown without it
 			return nil
 		}
@@ -132,7 +132,7 @@ func (s *Reader) Final(ctx context.Context, rn run.Run, checkpoint string) (json
 	if err != nil {
 		return nil, nil, err
 	}
-	g, err := s.graphs.Graph(ctx, rn.Request.Graph, rn.Request)
+	g, err := s.graphs.Graph(ctx, run.Identity{Owner: rn.Owner}, rn.Request.Graph, rn.Request)
 	if err != nil {
 		g = nil // values can be shown without it
 	}

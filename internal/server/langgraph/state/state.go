@@ -26,7 +26,7 @@ type Store interface {
 
 // Graphs builds a graph as a run with that configuration would get it; run.ErrNotFound if there is none.
 type Graphs interface {
-	Graph(ctx context.Context, name string, config run.Request) (*graph.Graph, error)
+	Graph(ctx context.Context, who run.Identity, name string, config run.Request) (*graph.Graph, error)
 }
 
 // Reader reads states.

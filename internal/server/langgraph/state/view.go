@@ -70,7 +70,7 @@ func (s *Reader) View(ctx context.Context, th run.Thread) *View {
 		v.wrong = run.Invalidf("thread_id", "the thread has no graph yet: run an assistant on it, or create it with metadata.graph_id")
 		return v
 	}
-	v.root, v.wrong = s.graphs.Graph(ctx, name, run.Request{Assistant: jsonvalue.Text(v.meta, "assistant_id"), Graph: name, Config: th.Config})
+	v.root, v.wrong = s.graphs.Graph(ctx, run.Identity{Owner: th.Owner}, name, run.Request{Assistant: jsonvalue.Text(v.meta, "assistant_id"), Graph: name, Config: th.Config})
 	if v.wrong != nil {
 		v.root = nil
 	}
