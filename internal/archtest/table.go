@@ -7,7 +7,7 @@ var (
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
 		"internal/bus/...", "internal/cite", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run",
-		"internal/storage/...", "internal/transcript", "internal/workspace",
+		"internal/secret", "internal/storage/...", "internal/transcript", "internal/workspace",
 	})
 	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
 	// runs is what a route may know of them.
@@ -23,6 +23,7 @@ var Rules = []Rule{
 	{"internal/jsonline", nil, nil, "how JSON is spelled, whatever it says"},
 	{"internal/checkup", nil, nil, "what a finding is, whatever was looked at"},
 	{"internal/folder", nil, nil, "how small files are written, whatever they hold"},
+	{"internal/secret", []string{"internal/folder"}, []string{"net/http"}, "it hides values, whoever brought them and whatever they are for"},
 	{"internal/shelf", nil, nil, "how folders of files are kept, whatever they hold"},
 	{"internal/custom", []string{"internal/shelf"}, []string{"net/http"}, "it knows what people say of an agent; who runs it, and who asks, is not its business"},
 	{"internal/skill", []string{"internal/shelf"}, []string{"net/http"}, "it keeps folders of know-how, and knows nothing of who reads them"},
@@ -56,7 +57,7 @@ var Rules = []Rule{
 	{"internal/loglimit", nil, nil, "it counts log lines, whoever writes them"},
 	{"internal/workspace", nil, []string{"net/http"}, "it knows where files are kept; whose they are and what they say is not its business"},
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
-	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/transcript"}), []string{"net/http"},
+	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/secret", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
 	{"agent/middleware", join(nouns, []string{"agent", "graph", "model", "tool", "tool/files"}), nil,
 		"it stands around agents; what it keeps in a thread's folder has the names that the tools for files give"},
