@@ -85,6 +85,7 @@ var Rules = []Rule{
 		"readers of runs get bytes and bells; who writes them where is not its business"},
 	{"internal/server/stream", join(runs, []string{"internal/server/admission", "internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},
 	{"internal/server/socket", []string{"internal/server/feed", "internal/server/stream"}, nil, "it talks for any dialect"},
+	{"internal/outbound/outboundtest", nil, nil, "addresses and a trap, whoever is tried with them"},
 	{"internal/outbound", nil, nil, "requests for others are made in one way, whoever needs them"},
 	{"internal/server/webhook", []string{"internal/outbound", "internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
