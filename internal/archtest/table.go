@@ -47,6 +47,7 @@ var Rules = []Rule{
 	{"tool/search", []string{"internal/document", "item", "tool"}, nil, "it finds what files say, and files come in many formats"},
 	{"tool/web/internal/...", nil, nil, "how files are read, whoever fetched them"},
 	{"tool/web", []string{"internal/outbound", "item", "tool"}, nil, "it makes requests for strangers, and there is one client for those: an embedder who gives none must have it too"},
+	{"tool/files/filestest", nil, nil, "paths, whatever is tried with them"},
 	{"tool/sandbox", []string{"item", "tool", "tool/files"}, nil, "commands see the files of a thread under the names that package files gives them"},
 	{"tool/*", []string{"item", "tool"}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
 
