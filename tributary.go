@@ -118,9 +118,6 @@ type Config struct {
 	Secrets Secrets
 }
 
-// Secrets are values that show themselves to nobody who does not ask for one by its name.
-type Secrets = secret.Values
-
 // Fixed is the Builder of a graph that is the same for every run.
 func Fixed(g *graph.Graph) Builder {
 	return func(context.Context, Config) (*graph.Graph, error) { return g, nil }
@@ -253,7 +250,7 @@ func (r *Runtime) build(ctx context.Context, rn run.Run) (*graph.Graph, error) {
 	if !ok {
 		return nil, fmt.Errorf("graph %q: %w", rn.Request.Graph, run.ErrNotFound)
 	}
-	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Inherited: rn.Request.Inherited, Secrets: rn.Request.Secrets}
+	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Inherited: rn.Request.Inherited, Secrets: Secrets{rn.Request.Secrets}}
 	var err error
 	if c.Configurable, c.Context, err = rn.Request.Settings(); err != nil {
 		return nil, err
