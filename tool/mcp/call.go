@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -107,7 +108,7 @@ func (r *remote) failure(ss *session, ctx context.Context, err error) error {
 		return fmt.Errorf("the MCP server %s did not answer within %v, and nobody knows what it has done", r.server.Name, r.server.Timeout)
 	case errors.Is(err, mcp.ErrSessionMissing):
 		return fmt.Errorf("the MCP server %s has lost the session: %w", r.server.Name, mcp.ErrSessionMissing)
-	case errors.Is(cause, errDied), errors.Is(err, mcp.ErrConnectionClosed):
+	case errors.Is(cause, errDied), errors.Is(err, mcp.ErrConnectionClosed), errors.Is(err, io.EOF): // which of them is seen first is a matter of luck
 		text := fmt.Sprintf("the MCP server %s ended during the call, and nobody knows what it has done; the next call starts it again", r.server.Name)
 		if ss.proc != nil {
 			if said := ss.proc.said(); said != "" {
