@@ -113,8 +113,8 @@ func (s *Sandbox) run(ctx context.Context, c command, out func([]byte)) (outcome
 	if err != nil {
 		return outcome{}, fmt.Errorf("make a sandbox: %w", err)
 	}
-	// The next launcher is made when this one has done its work: until then the command has the machine for itself.
-	defer s.reserve.fill(func() (*cell, error) { return s.start(jail.foreign) })
+	// The next launcher is made while the command runs: whoever runs one mostly runs another soon.
+	s.reserve.fill(func() (*cell, error) { return s.start(jail.foreign) })
 	why := w.guard(ctx, jail.stop, func() string { return pour(jail.output, out, jail.kill) })
 	return jail.end(s.opt, why, s.burials.add)
 }
