@@ -19,7 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// confidant is an MCP server that notes who speaks to it with which header, and that answers nobody until it is told to. It repeats what
+// confidant is an MCP server that notes who speaks to it with which header, and that tells nobody its tools until it is told to. It repeats what
 // it was sent in what it says of its tool, as servers do.
 type confidant struct {
 	*httptest.Server
@@ -38,17 +38,25 @@ func newConfidant(t *testing.T) *confidant {
 				return &sdk.CallToolResult{}, nil
 			})
 		return server
-	}, nil)
+	}, &sdk.StreamableHTTPOptions{Stateless: true}) // a client that is killed ends no session
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
 		c.heard[r.Header.Get("Authorization")]++
 		c.heard[r.URL.Query().Get("key")]++
 		c.mu.Unlock()
-		select {
-		case <-c.answer:
-			handler.ServeHTTP(w, r)
-		case <-r.Context().Done():
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // whoever asked is gone
 		}
+		if bytes.Contains(body, []byte(`"tools/list"`)) {
+			select {
+			case <-c.answer:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
 		c.CloseClientConnections()
