@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -275,31 +276,13 @@ func (o *order) start(own int) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	argv := append(o.Argv, "/run/"+o.Name)
+	// One process that wants too much memory is told so, and can say it in its own words; what bounds all of them together is the
+	// control group or the watch. A shell sets this limit, because the launcher must not have it, not even for a moment: Go's
+	// runtime needs room, and the race detector's more.
+	argv := append([]string{"/bin/sh", "-c", `ulimit -d "$0"; exec "$@"`, strconv.FormatInt(o.Memory>>10, 10)}, append(o.Argv, "/run/"+o.Name)...)
 	path := argv[0]
 	if o.Self != nil {
 		argv, path = o.Self, fmt.Sprintf("/proc/self/fd/%d", own)
-	} else {
-		// One process that wants too much memory is told so, and can say it in its own words; what bounds all of them together is the
-		// control group or the watch. The launcher has the limit only for the moment in which the command inherits it, since Go's
-		// runtime needs room, and can have it back only as long as it is not the upper one: that is set for the command alone.
-		var room unix.Rlimit
-		if err := unix.Getrlimit(unix.RLIMIT_DATA, &room); err != nil {
-			return 0, fmt.Errorf("limit of memory: %w", err)
-		}
-		top := min(uint64(o.Memory), room.Max)
-		if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: top, Max: room.Max}); err != nil {
-			return 0, fmt.Errorf("limit of memory: %w", err)
-		}
-		defer func() {
-			back := unix.Setrlimit(unix.RLIMIT_DATA, &room)
-			if err == nil {
-				back = errors.Join(back, unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: top, Max: top}, nil))
-			}
-			if back != nil && !errors.Is(back, unix.ESRCH) { // it may have ended already
-				err = errors.Join(err, fmt.Errorf("limit of memory: %w", back))
-			}
-		}()
 	}
 	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Dir: mountPoint(workspaceArea), Files: []uintptr{uintptr(null), 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
