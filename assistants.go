@@ -90,6 +90,9 @@ func (s Assistants) check(ctx context.Context, owner, graph string, config, cont
 			return err
 		}
 	}
+	if err := run.WithoutSecrets(config, context); err != nil {
+		return s.r.told(err)
+	}
 	if _, ok := s.r.graphs[graph]; !ok {
 		return invalid("graph_id", "there is no graph "+graph+"; there are "+strings.Join(graphs(s).Names(), ", "))
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/loglimit"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/secret"
 	"github.com/tributary-ai/tributary/internal/skill"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/internal/workspace"
@@ -120,6 +121,9 @@ type Config struct {
 	// Inherited are the keys of Configurable that come from the assistant and not from the request.
 	Inherited []string
 	Context   json.RawMessage
+	// Secrets are what the request brought in confidence: the member "secrets" of its settings, and the headers of the servers in
+	// "mcp_settings". Neither Configurable nor Context has them.
+	Secrets Secrets
 }
 
 // Fixed is the Builder of a graph that is the same for every run.
@@ -219,6 +223,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.storeOf, Folder: r.folder,
 		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
 		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: r.followUps, Handlers: r.followers(),
+		Secrets: secret.NewBox(dir),
 	})
 	if err != nil {
 		return err
@@ -266,7 +271,7 @@ func (r *Runtime) build(ctx context.Context, rn run.Run) (*graph.Graph, error) {
 	if !ok {
 		return nil, fmt.Errorf("graph %q: %w", rn.Request.Graph, run.ErrNotFound)
 	}
-	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Inherited: rn.Request.Inherited}
+	c := Config{Owner: rn.Owner, Thread: rn.Thread, Run: rn.ID, Inherited: rn.Request.Inherited, Secrets: Secrets{rn.Request.Secrets}}
 	var err error
 	if c.Configurable, c.Context, err = rn.Request.Settings(); err != nil {
 		return nil, err

@@ -86,6 +86,8 @@ func (s *scope) Update(field string, value any) error {
 	return nil
 }
 
+func (s *scope) Secret(name string) (string, bool) { return s.scope.Secret(name) }
+
 func (s *scope) Store() tool.Store {
 	if st := s.scope.Store(); st != nil {
 		return st

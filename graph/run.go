@@ -55,6 +55,9 @@ type Execution struct {
 	Recorder    Recorder     // nil: nothing is told
 	Store       Store
 	Recall      Recall
+	// Secret returns what the run's creator gave in confidence under a name; nil: nothing was. It is neither in the configuration
+	// nor in the state.
+	Secret func(name string) (value string, ok bool)
 	// Folder opens the folder of the thread; nil: there is none. It is asked once in a run, by the first who needs it, and
 	// what it returns is closed when the run stops.
 	Folder func() (*os.Root, error)

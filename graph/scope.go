@@ -82,6 +82,15 @@ func decodeAs[T any](what string, raw json.RawMessage) (T, error) {
 // Store is the long-term memory; nil where the run has none.
 func (s *Scope) Store() Store { return s.engine.x.Store }
 
+// Secret is what the run's creator gave in confidence under a name, with the setting "secrets". It is not kept with the run, and is
+// for use alone: whatever is put into an event or a state is seen by others.
+func (s *Scope) Secret(name string) (value string, ok bool) {
+	if s.engine.x.Secret == nil {
+		return "", false
+	}
+	return s.engine.x.Secret(name)
+}
+
 // Folder is the folder of the thread. It is the same for all nodes of the run, and is closed when the run stops.
 func (s *Scope) Folder() (*os.Root, error) { return s.engine.x.folder.get() }
 

@@ -38,6 +38,9 @@ type Scope interface {
 	// is passed over; the error says that the value does not fit the field.
 	Update(field string, value any) error
 
+	// Secret is what the run's creator gave in confidence under a name. It is for the call alone: what a tool returns, shows or
+	// emits is kept and read by others.
+	Secret(name string) (value string, ok bool)
 	// Store is the owner's long-term memory; nil where there is none.
 	Store() Store
 	// Folder is the folder of the thread. It is the same for all calls of a run, and must not be closed.
@@ -103,6 +106,7 @@ func (detached) Progress(Progress)                       {}
 func (detached) Show(int, item.Block)                    {}
 func (detached) Emit(context.Context, string, any) error { return nil }
 func (detached) Update(string, any) error                { return nil }
+func (detached) Secret(string) (string, bool)            { return "", false }
 func (detached) Store() Store                            { return nil }
 func (detached) Folder() (*os.Root, error)               { return nil, errNoFolder }
 func (detached) Local(_ any, make func() any) any        { return make() }

@@ -17,7 +17,10 @@ func TestSkillsAreListedAndActivated(t *testing.T) {
 	o := middleware.SkillOptions{
 		List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
 			listed++
-			return []middleware.Skill{{"report", "Writes reports.", "/mnt/skills/report/SKILL.md"}, {"lost", "Cannot be read.", "/mnt/skills/lost/SKILL.md"}}, nil
+			return []middleware.Skill{
+				{Name: "report", Description: "Writes reports.", Path: "/mnt/skills/report/SKILL.md"},
+				{Name: "lost", Description: "Cannot be read.", Path: "/mnt/skills/lost/SKILL.md"},
+			}, nil
 		},
 		Load: func(_ context.Context, _ *agent.Step, s middleware.Skill) (string, error) {
 			if s.Name == "lost" {
@@ -61,7 +64,7 @@ func TestAModelLoadsASkillWithATool(t *testing.T) {
 	o := middleware.SkillOptions{
 		Tool: "load_skill",
 		List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
-			return []middleware.Skill{{"report", "Writes reports.", "/mnt/skills/report/SKILL.md"}}, nil
+			return []middleware.Skill{{Name: "report", Description: "Writes reports.", Path: "/mnt/skills/report/SKILL.md"}}, nil
 		},
 		Load: func(context.Context, *agent.Step, middleware.Skill) (string, error) {
 			return "Write it in three parts.", nil

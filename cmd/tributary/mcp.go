@@ -210,7 +210,7 @@ func guests(hub *mcp.Hub, config MCPConfig, c tributary.Config) ([]mcp.Server, e
 			Servers map[string]guest `json:"servers"`
 		} `json:"mcp_settings"`
 	}
-	for _, raw := range []json.RawMessage{c.Context, c.Configurable} {
+	for _, raw := range []json.RawMessage{c.Secrets.Fill(c.Context), c.Secrets.Fill(c.Configurable)} {
 		var any map[string]json.RawMessage
 		if json.Unmarshal(raw, &any) != nil || len(any[settingsField]) == 0 {
 			continue // a context may be anything

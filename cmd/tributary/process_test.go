@@ -66,9 +66,9 @@ type process struct {
 }
 
 // startProcess starts a server and returns when it listens.
-func startProcess(t *testing.T, dir string) *process {
+func startProcess(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: program(t, "--data", dir, "serve", "--addr", "127.0.0.1:0"), log: &syncBuilder{}}
+	p := &process{cmd: program(t, append([]string{"--data", dir, "serve", "--addr", "127.0.0.1:0"}, args...)...), log: &syncBuilder{}}
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

@@ -6,8 +6,8 @@ var (
 	public = []string{".", "agent", "agent/...", "event", "graph", "item", "memory", "model", "model/*", "tool", "tool/*", "turn"}
 	// engine is all that runs without a network listener in front of it.
 	engine = join(public, []string{
-		"internal/background", "internal/bus/...", "internal/catalogue", "internal/cite", "internal/companion", "internal/custom", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run", "internal/skill",
-		"internal/storage/...", "internal/transcript", "internal/workspace",
+		"internal/background", "internal/bus/...", "internal/catalogue", "internal/cite", "internal/companion", "internal/custom", "internal/door", "internal/folder", "internal/journal", "internal/loglimit", "internal/piece", "internal/prose", "internal/run",
+		"internal/secret", "internal/skill", "internal/storage/...", "internal/transcript", "internal/workspace",
 	})
 	outside = []string{"internal/outbound", "internal/server/...", "internal/wire/..."}
 	// runs is what a route may know of them.
@@ -23,6 +23,7 @@ var Rules = []Rule{
 	{"internal/jsonline", nil, nil, "how JSON is spelled, whatever it says"},
 	{"internal/checkup", nil, nil, "what a finding is, whatever was looked at"},
 	{"internal/folder", nil, nil, "how small files are written, whatever they hold"},
+	{"internal/secret", []string{"internal/folder"}, []string{"net/http"}, "it hides values, whoever brought them and whatever they are for"},
 	{"internal/shelf", nil, nil, "how folders of files are kept, whatever they hold"},
 	{"internal/custom", []string{"internal/shelf"}, []string{"net/http"}, "it knows what people say of an agent; who runs it, and who asks, is not its business"},
 	{"internal/skill", []string{"internal/shelf"}, []string{"net/http"}, "it keeps folders of know-how, and knows nothing of who reads them"},
@@ -43,10 +44,11 @@ var Rules = []Rule{
 	{"model/*", []string{"item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
 	{"memory", []string{"item", "tool"}, []string{"net/http"}, "it knows what is remembered; who finds it out, and whose model is told, is not its business"},
-	{"internal/document", nil, []string{"net/http"}, "it turns the bytes of a file into text, wherever they come from"},
+	{"internal/pdftext", nil, []string{"net/http"}, "it reads one format, whoever fetched the file"},
+	{"internal/document", []string{"internal/pdftext"}, []string{"net/http"}, "it turns the bytes of a file into text, wherever they come from"},
 	{"tool/search", []string{"internal/document", "item", "tool"}, nil, "it finds what files say, and files come in many formats"},
-	{"tool/web/internal/...", nil, nil, "how files are read, whoever fetched them"},
-	{"tool/web", []string{"internal/outbound", "item", "tool"}, nil, "it makes requests for strangers, and there is one client for those: an embedder who gives none must have it too"},
+	{"tool/web", []string{"internal/outbound", "internal/pdftext", "item", "tool"}, nil, "it makes requests for strangers, and there is one client for those: an embedder who gives none must have it too"},
+	{"tool/files/filestest", nil, nil, "paths, whatever is tried with them"},
 	{"tool/sandbox", []string{"item", "tool", "tool/files"}, nil, "commands see the files of a thread under the names that package files gives them"},
 	{"tool/*", []string{"item", "tool"}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
 
@@ -57,7 +59,7 @@ var Rules = []Rule{
 	{"internal/loglimit", nil, nil, "it counts log lines, whoever writes them"},
 	{"internal/workspace", nil, []string{"net/http"}, "it knows where files are kept; whose they are and what they say is not its business"},
 	{"internal/bus/...", join(nouns, []string{"internal/bus"}), nil, "it carries wake-ups between nodes and need not know what woke"},
-	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/transcript"}), []string{"net/http"},
+	{"internal/run", join(nouns, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/secret", "internal/transcript"}), []string{"net/http"},
 		"a run executes the graph that a Build function hands it, never an agent that it knows"},
 	{"agent/middleware", join(nouns, []string{"agent", "graph", "model", "tool", "tool/files"}), nil,
 		"it stands around agents; what it keeps in a thread's folder has the names that the tools for files give"},
@@ -91,6 +93,7 @@ var Rules = []Rule{
 		"readers of runs get bytes and bells; who writes them where is not its business"},
 	{"internal/server/stream", join(runs, []string{"internal/server/admission", "internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},
 	{"internal/server/socket", []string{"internal/server/feed", "internal/server/stream"}, nil, "it talks for any dialect"},
+	{"internal/outbound/outboundtest", nil, nil, "addresses and a trap, whoever is tried with them"},
 	{"internal/outbound", nil, nil, "requests for others are made in one way, whoever needs them"},
 	{"internal/server/webhook", []string{"internal/outbound", "internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
@@ -155,10 +158,9 @@ var Vendors = []Vendor{
 
 	{"github.com/modelcontextprotocol/go-sdk", []string{"internal/conformance/...", "internal/server/mcp", "tool/mcp"}, "MCP is spoken by its own packages only"},
 	{"golang.org/x/oauth2", []string{"tool/mcp"}, "the MCP SDK's words for tokens"},
-	{"github.com/ledongthuc/pdf", []string{"internal/document"}, "formats are read in one place, which guards against what libraries trust"},
 	{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/document", "tool/web"}, "formats are read in one place"},
 	{"golang.org/x/net/html", []string{"internal/document", "tool/web"}, "formats are read in one place"},
-	{"golang.org/x/text", []string{"internal/document", "tool/search", "tool/web/internal/pdftext"}, "encodings of files, and accents of words"},
+	{"golang.org/x/text", []string{"internal/document", "tool/search", "internal/pdftext"}, "encodings of files, and accents of words"},
 	{"github.com/kljensen/snowball/english", []string{"tool/search"}, "words are looked up without their inflection"},
 	{"codeberg.org/readeck/go-readability", []string{"tool/web"}, "articles are found in pages of the web alone"},
 

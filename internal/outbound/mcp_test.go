@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-ai/tributary/internal/outbound/outboundtest"
 	"github.com/tributary-ai/tributary/tool/mcp"
 )
 
@@ -24,15 +25,15 @@ func asked(t *testing.T, c *Client, kind mcp.Transport, address string) (tools i
 
 func TestNoHostileAddressOfAnMCPServerReachesThisMachine(t *testing.T) {
 	passed := sealed(t)
-	trap := newTrap(t)
+	trap := outboundtest.NewTrap(t)
 	c := client(t, hostileNames(t))
 	for _, kind := range []mcp.Transport{mcp.HTTP, mcp.SSE} {
 		for _, address := range hostile {
-			address = strings.ReplaceAll(address, "PORT", trap.port)
+			address = strings.ReplaceAll(address, "PORT", trap.Port)
 			if n := asked(t, c, kind, address); n > 0 {
 				t.Errorf("%s offers %d tools", address, n)
 			}
-			if trap.hits.Swap(0) > 0 || passed.Swap(0) > 0 {
+			if trap.Hits.Swap(0) > 0 || passed.Swap(0) > 0 {
 				t.Errorf("%s over %s reached the trap, or counts as public", address, kind)
 			}
 		}
@@ -42,11 +43,11 @@ func TestNoHostileAddressOfAnMCPServerReachesThisMachine(t *testing.T) {
 // The trap is one for MCP servers too: it is reached where the settings allow it.
 func TestAnMCPServerThatIsAllowedIsReached(t *testing.T) {
 	for _, kind := range []mcp.Transport{mcp.HTTP, mcp.SSE} {
-		trap := newTrap(t)
+		trap := outboundtest.NewTrap(t)
 		opt := hostileNames(t)
 		opt.Allow = allow(t, "inside.test")
-		asked(t, client(t, opt), kind, "http://inside.test:"+trap.port)
-		if trap.hits.Load() == 0 {
+		asked(t, client(t, opt), kind, "http://inside.test:"+trap.Port)
+		if trap.Hits.Load() == 0 {
 			t.Errorf("the trap was not reached over %s", kind)
 		}
 	}
@@ -55,7 +56,7 @@ func TestAnMCPServerThatIsAllowedIsReached(t *testing.T) {
 // A server that may be reached leads to one that may not: by a redirect, and by the address that the older transport gives.
 func TestNoMCPServerLeadsToThisMachine(t *testing.T) {
 	passed := sealed(t)
-	trap := newTrap(t)
+	trap := outboundtest.NewTrap(t)
 	var to string
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/events" {
@@ -72,13 +73,13 @@ func TestNoMCPServerLeadsToThisMachine(t *testing.T) {
 	c := client(t, opt)
 	start := strings.Replace(site.URL, "127.0.0.1", "site.test", 1)
 	for _, address := range hostile {
-		to = strings.ReplaceAll(address, "PORT", trap.port)
+		to = strings.ReplaceAll(address, "PORT", trap.Port)
 		if strings.ContainsAny(to, "\r\n") {
 			continue // no header can say this
 		}
 		for path, kind := range map[string]mcp.Transport{"/": mcp.HTTP, "/events": mcp.SSE} {
 			asked(t, c, kind, start+path)
-			if trap.hits.Swap(0) > 0 || passed.Swap(0) > 0 {
+			if trap.Hits.Swap(0) > 0 || passed.Swap(0) > 0 {
 				t.Errorf("%s was reached by way of %s", to, path)
 			}
 		}

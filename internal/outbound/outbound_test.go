@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/tributary-ai/tributary/internal/outbound/outboundtest"
 )
 
 func TestPublicAddressesAreReached(t *testing.T) {
@@ -236,7 +238,7 @@ func TestOnlyAConfiguredProxyIsUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("http_proxy", proxy.URL)
 	passed := sealed(t)
-	c := client(t, Options{Resolver: resolver(t, map[string][][]string{"": {{"93.184.216.34"}}})})
+	c := client(t, Options{Resolver: outboundtest.Resolver(t, map[string][][]string{"": {{"93.184.216.34"}}})})
 	if _, err := c.Get(t.Context(), "http://public.test/"); !errors.Is(err, errStopped) || passed.Load() != 1 || asked != nil {
 		t.Errorf("the environment's proxy was asked for %v, %v", asked, err)
 	}

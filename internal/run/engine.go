@@ -32,6 +32,8 @@ type Options struct {
 	Memory func(who Identity) graph.Store
 	// Folder opens the folder of a thread; nil for none.
 	Folder func(who Identity, thread string) (*os.Root, error)
+	// Secrets seals what requests bring in confidence. Without it a request that brings some is refused.
+	Secrets Sealer
 	// Requests says that what models are shown is put on record.
 	Requests bool
 	// FollowUps says what is to be done when a run has ended; nil for nothing. It is asked before the end is stored, which
@@ -208,6 +210,9 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	if err := req.validate(); err != nil {
 		return Run{}, err
 	}
+	if err := req.conceal(); err != nil {
+		return Run{}, err
+	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}
 	if req.Key != "" {
@@ -228,6 +233,9 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	}
 	var opening []event.Envelope
 	var err error
+	if n.Secrets, err = e.seal(n.ID, &req); err != nil {
+		return Run{}, err
+	}
 	if n.Queued, _, err = journal.Opening(n.ID, thread, event.Envelope{At: at, Step: -1, Event: event.RunQueued{}}); err != nil {
 		return Run{}, err
 	}

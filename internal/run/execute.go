@@ -225,6 +225,9 @@ func (x *execution) begin(ctx context.Context) error {
 }
 
 func (x *execution) graph(ctx context.Context) (graph.Result, error) {
+	if err := x.e.reveal(ctx, &x.r); err != nil {
+		return graph.Result{}, err
+	}
 	g, err := x.e.opt.Build(ctx, x.r)
 	if err != nil {
 		return graph.Result{}, err
@@ -235,7 +238,7 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
-		Log: x.e.opt.Log, Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Requests: x.e.opt.Requests, Limit: x.e.opt.RecursionLimit,
+		Log: x.e.opt.Log, Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Secret: req.Secrets.Secret, Requests: x.e.opt.Requests, Limit: x.e.opt.RecursionLimit,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
 		return graph.Result{}, err
@@ -325,7 +328,7 @@ func (x *execution) followUps(end End) []FollowUp {
 func (x *execution) end(err error) End {
 	end := End{
 		Run: x.r.ID, Thread: x.r.Thread, At: time.Now(), Attempt: x.ledger.attempt,
-		Waiting: len(x.result.Next) > 0, Temporary: x.r.Request.Temporary,
+		Waiting: len(x.result.Next) > 0, Temporary: x.r.Request.Temporary, Sealed: x.r.Request.Sealed,
 	}
 	var stop *cancelled
 	switch {

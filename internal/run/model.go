@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/secret"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -128,7 +129,12 @@ type Request struct {
 	// mistake in them is not the caller's.
 	Inherited []string        `json:"inherited,omitempty"`
 	Context   json.RawMessage `json:"context,omitempty"` // an object
-	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	// Secrets are what config and context brought in confidence; [Engine.Prepare] takes it out of them. They are not stored with
+	// the request, but sealed in a place of their own, for as long as the run needs them.
+	Secrets secret.Values `json:"-"`
+	// Sealed says that there are some.
+	Sealed   bool            `json:"sealed,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 
 	InterruptBefore []string      `json:"interrupt_before,omitempty"` // nodes, or "*"
 	InterruptAfter  []string      `json:"interrupt_after,omitempty"`

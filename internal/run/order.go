@@ -104,6 +104,14 @@ func (e *Engine) Prepare(ctx context.Context, who Identity, o Order) (*Draft, er
 			return nil, err
 		}
 	}
+	if err := d.Request.conceal(); err != nil {
+		return nil, err
+	}
+	if o.From != nil && o.From.Request.Sealed && !d.Request.Sealed {
+		if err := e.inherit(ctx, o.From.ID, &d.Request); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.startsFrom(ctx, who, o.Thread, d.Request.Checkpoint); err != nil {
 		return nil, err
 	}

@@ -66,6 +66,9 @@ type Runs interface {
 	RunsInFlight(ctx context.Context, who Identity) ([]Run, error)
 	// DeleteRun removes an ended run with its journal and checkpoints; ErrBusy if it has not ended.
 	DeleteRun(ctx context.Context, who Identity, id string) error
+	// Secrets returns what the request of a run brought in confidence, as it was sealed: while the run has not ended, or has ended
+	// with a question and its thread has not gone on. [ErrNotFound] if there is nothing.
+	Secrets(ctx context.Context, id string) (sealed []byte, err error)
 	// RequestCancel notes that a run is to stop. The first request wins; it returns the run as it is then.
 	RequestCancel(ctx context.Context, who Identity, id string, action Action) (Run, error)
 }
@@ -86,6 +89,8 @@ type NewRun struct {
 	ID      string
 	Thread  string
 	Request Request
+	// Secrets are what the request brought in confidence, sealed.
+	Secrets []byte
 	At      time.Time
 	// Worker, if set, takes the run at once where nothing stands in the way, which saves a claim.
 	Worker string
@@ -150,6 +155,8 @@ type End struct {
 	Rollback bool
 	// Temporary lets the thread go, after readers have had some time, and when its follow-ups are done.
 	Temporary bool
+	// Sealed says that the run has secrets, which go with its end.
+	Sealed bool
 	// FollowUps are what is to be done now.
 	FollowUps []FollowUp
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -86,14 +87,14 @@ func (r *remote) once(ctx context.Context, call tool.Call) (item.ToolResult, err
 	if o.err != nil {
 		return item.ToolResult{}, r.failure(ss, calling, o.err)
 	}
-	return resultOf(o.res), nil
+	return resultOf(o.res, s.mask), nil
 }
 
 // failure says what went wrong with a call, and takes a session out of use that cannot be trusted any more.
 func (r *remote) failure(ss *session, ctx context.Context, err error) error {
 	var refused *jsonrpc.Error
 	if errors.As(err, &refused) && context.Cause(ctx) == nil {
-		return fmt.Errorf("the MCP server %s refused the call: %w", r.server.Name, plainError(err))
+		return fmt.Errorf("the MCP server %s refused the call: %w", r.server.Name, r.server.plainError(err))
 	}
 	cause := context.Cause(ctx)
 	if cause != nil && !errors.Is(cause, errLate) && !errors.Is(cause, errDied) {
@@ -107,7 +108,7 @@ func (r *remote) failure(ss *session, ctx context.Context, err error) error {
 		return fmt.Errorf("the MCP server %s did not answer within %v, and nobody knows what it has done", r.server.Name, r.server.Timeout)
 	case errors.Is(err, mcp.ErrSessionMissing):
 		return fmt.Errorf("the MCP server %s has lost the session: %w", r.server.Name, mcp.ErrSessionMissing)
-	case errors.Is(cause, errDied), errors.Is(err, mcp.ErrConnectionClosed):
+	case errors.Is(cause, errDied), errors.Is(err, mcp.ErrConnectionClosed), errors.Is(err, io.EOF): // which of them is seen first is a matter of luck
 		text := fmt.Sprintf("the MCP server %s ended during the call, and nobody knows what it has done; the next call starts it again", r.server.Name)
 		if ss.proc != nil {
 			if said := ss.proc.said(); said != "" {
@@ -116,7 +117,7 @@ func (r *remote) failure(ss *session, ctx context.Context, err error) error {
 		}
 		return errors.New(text)
 	}
-	return fmt.Errorf("the call of the MCP server %s failed: %w", r.server.Name, plainError(err))
+	return fmt.Errorf("the call of the MCP server %s failed: %w", r.server.Name, r.server.plainError(err))
 }
 
 // flightKey is where the context of a call has its flight, for those who see its requests.
@@ -216,7 +217,7 @@ func (ss *session) progressed(p *mcp.ProgressNotificationParams) {
 	defer f.mu.Unlock()
 	if now := time.Now(); f.scope != nil && (f.told.IsZero() || now.Sub(f.told) >= progressPause) {
 		f.told = now
-		f.scope.Progress(tool.Progress{Message: short(visible(p.Message), maxMention), Done: finite(p.Progress), Total: finite(p.Total)})
+		f.scope.Progress(tool.Progress{Message: short(visible(ss.server.mask(p.Message)), maxMention), Done: finite(p.Progress), Total: finite(p.Total)})
 	}
 }
 

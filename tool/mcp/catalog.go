@@ -109,7 +109,7 @@ func (s *server) ask(who Who) ([]*remote, error) {
 			s.hub.mu.Lock()
 			ss.retire()
 			s.hub.mu.Unlock()
-			return nil, fmt.Errorf("the MCP server %s does not list its tools: %w", s.Name, plainError(err))
+			return nil, fmt.Errorf("the MCP server %s does not list its tools: %w", s.Name, s.plainError(err))
 		}
 		found = append(found, res.Tools...)
 		params = &mcp.ListToolsParams{Cursor: res.NextCursor}
@@ -130,7 +130,7 @@ func (s *server) offered(found []*mcp.Tool) []*remote {
 			err = errors.New("there are two of this name")
 		}
 		if err != nil {
-			s.hub.opt.Log.Warn("a tool of an MCP server is not offered", "server", s.Name, "tool", short(visible(t.Name), maxMention), "err", plainError(err))
+			s.hub.opt.Log.Warn("a tool of an MCP server is not offered", "server", s.Name, "tool", short(visible(t.Name), maxMention), "err", s.plainError(err))
 			continue
 		}
 		names[r.spec.Name] = true
@@ -152,7 +152,7 @@ func (s *server) remoteOf(t *mcp.Tool) (*remote, error) {
 		about = t.Title
 	}
 	return &remote{server: s, name: t.Name, spec: tool.Spec{
-		Name: toolName(s.Name, t.Name), Description: short(visible(about), maxAbout), Schema: schema,
+		Name: toolName(s.Name, t.Name), Description: short(visible(s.mask(about)), maxAbout), Schema: schema,
 		Risk: s.Risk, Group: Group, Timeout: s.Timeout + s.Start + 2*grace, Grace: grace,
 	}}, nil
 }

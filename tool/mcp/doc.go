@@ -14,6 +14,7 @@
 //     is not offered, and a result is cut where it is too long.
 //   - A process gets an environment of its own: where programs and the home are, and what the settings name. Its children are
 //     ended with it.
+//   - What a server was told in confidence, in its headers or its address, is masked in everything that it says.
 //   - Requests are made by the client that the Hub was given, and no other. Headers of the settings go to the server's own
 //     host alone.
 //   - A question of a server (elicitation) is a question to a person, by [tool.Scope].Ask. The call then ends, and is made again

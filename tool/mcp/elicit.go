@@ -69,7 +69,7 @@ func (f *flight) ask(p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	if f.scope == nil || f.asked != nil {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
-	q := Question{Server: f.session.server.Name, Message: short(visible(p.Message), maxAbout)}
+	q := Question{Server: f.session.server.Name, Message: short(visible(f.session.server.mask(p.Message)), maxAbout)}
 	if p.RequestedSchema != nil {
 		var err error
 		if q.Schema, err = schemaOf(p.RequestedSchema); err != nil {

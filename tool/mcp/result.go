@@ -20,8 +20,8 @@ const (
 )
 
 // resultOf makes blocks of what a server answered. What models cannot be shown is mentioned, so that they know of it.
-func resultOf(res *mcp.CallToolResult) item.ToolResult {
-	b := builder{text: maxText, images: maxImages}
+func resultOf(res *mcp.CallToolResult, mask func(string) string) item.ToolResult {
+	b := builder{text: maxText, images: maxImages, mask: mask}
 	for _, c := range res.Content {
 		b.add(c)
 	}
@@ -40,6 +40,7 @@ func resultOf(res *mcp.CallToolResult) item.ToolResult {
 type builder struct {
 	blocks       []item.Block
 	text, images int // what is left
+	mask         func(string) string
 	cut          bool
 }
 
@@ -71,7 +72,7 @@ func (b *builder) add(c mcp.Content) {
 
 // say adds text, a block of its own.
 func (b *builder) say(text string) {
-	text = printable(text)
+	text = printable(b.mask(text))
 	if n := len(b.blocks); n > 0 && b.blocks[n-1].Type == item.TextBlock && text != "" {
 		text = "\n" + text // models read the blocks as one text
 	}

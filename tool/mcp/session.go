@@ -218,8 +218,8 @@ func (ss *session) connect(ctx context.Context) {
 				err = fmt.Errorf("%w; it said: %s", err, said)
 			}
 		}
-		ss.err = fmt.Errorf("the MCP server %s cannot be used: %w", s.Name, plainError(err))
-		s.hub.opt.Log.Warn("an MCP server cannot be used", "server", s.Name, "err", plainError(err))
+		ss.err = fmt.Errorf("the MCP server %s cannot be used: %w", s.Name, s.plainError(err))
+		s.hub.opt.Log.Warn("an MCP server cannot be used", "server", s.Name, "err", s.plainError(err))
 	}
 	ss.client = client
 	close(ss.ready)
@@ -299,14 +299,3 @@ func (h headers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return res, err
 }
-
-// plainError is an error as a model and a log may read it: without what nobody sees, and short.
-func plainError(err error) error {
-	text := short(visible(err.Error()), maxError)
-	if text == err.Error() {
-		return err
-	}
-	return errors.New(text)
-}
-
-const maxError = 2000

@@ -3,8 +3,10 @@ package mcp
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,7 +214,7 @@ func FuzzResult(f *testing.F) {
 		if json.Unmarshal(raw, &res) != nil {
 			return
 		}
-		for _, b := range resultOf(&res).Content {
+		for _, b := range resultOf(&res, (&Server{}).mask).Content {
 			if !utf8.ValidString(b.Text) || strings.ContainsFunc(b.Text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }) {
 				t.Errorf("a block has the text %q", b.Text)
 			}
@@ -221,4 +223,27 @@ func FuzzResult(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A server that repeats what it was sent in confidence is not heard by others: not in its errors, not in its results.
+func TestWhatAServerWasToldInConfidenceIsNotRepeated(t *testing.T) {
+	const token, query = "canary-token-0123", "canary query/0123"
+	s := Server{
+		Name: "s", URL: "https://x.example/mcp?key=" + url.QueryEscape(query), Headers: map[string]string{"Authorization": "Bearer " + token, "X-Mode": "on"},
+		OAuth: &OAuth{ClientSecret: "canary-client-0123"},
+	}
+	said := fmt.Sprintf("401: the token %s (Bearer %s) for %s (%s) of canary-client-0123 is wrong; mode is on", token, token, query, s.URL)
+	want := "401: the token [secret] ([secret]) for [secret] (https://x.example/mcp?key=[secret]) of [secret] is wrong; mode is on"
+	if got := s.mask(said); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	res := resultOf(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said}, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x", Text: said}}}}, s.mask)
+	for _, b := range res.Content {
+		if strings.Contains(b.Text, "canary") {
+			t.Errorf("a result says %s", b.Text)
+		}
+	}
+	if err := s.plainError(errors.New(said)); strings.Contains(err.Error(), "canary") {
+		t.Errorf("an error says %v", err)
+	}
 }

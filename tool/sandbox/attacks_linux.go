@@ -26,6 +26,7 @@ type facts struct {
 	TCP, UDP string // addresses at which somebody listens
 	Abstract string // the name of a socket without a file
 	Server   int    // our process
+	Net      string // which network our process is in, as /proc tells it
 	Network  bool
 }
 
@@ -50,6 +51,7 @@ var attacks = []attack{
 	{"reach the machine over UDP", reachUDP},
 	{"open sockets of other families", otherSockets},
 	{"reach a socket without a file", reachAbstract},
+	{"be in the machine's network", shareNetwork},
 	{"see or signal other processes", otherProcesses},
 	{"look into the first process", firstProcess},
 	{"make namespaces", makeNamespaces},
@@ -176,6 +178,30 @@ func reachAbstract(f facts) error {
 	}
 	return nil
 }
+
+// shareNetwork looks at the network namespace alone: whatever else keeps a command from using sockets, it must not be where the
+// machine's interfaces are.
+func shareNetwork(f facts) error {
+	if f.Network {
+		return nil
+	}
+	if in, err := os.Readlink(ownNetwork); err != nil || in == f.Net {
+		return fmt.Errorf("it is in %s, %v, as the server is", in, err)
+	}
+	table, err := os.ReadFile("/proc/self/net/dev")
+	if err != nil {
+		return fmt.Errorf("the interfaces cannot be told: %w", err)
+	}
+	for line := range strings.Lines(string(table)) {
+		if name, _, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) != "lo" {
+			return fmt.Errorf("there is an interface %s", strings.TrimSpace(name))
+		}
+	}
+	return nil
+}
+
+// ownNetwork names the network namespace of whoever reads it.
+const ownNetwork = "/proc/self/ns/net"
 
 func otherProcesses(f facts) error {
 	if err := unix.Kill(f.Server, 0); !errors.Is(err, unix.ESRCH) {

@@ -52,8 +52,14 @@ func (s *Sandbox) start(foreign bool) (_ *cell, err error) {
 		ours, theirs = append(ours, r), append(theirs, w)
 	}
 	c := &cell{order: ours[0], report: ours[1], output: ours[2], foreign: foreign}
+	told, err := json.Marshal(setup{Network: s.opt.Network, Scratch: s.opt.Scratch})
+	if err != nil {
+		return nil, err
+	}
 	c.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{asLauncher}, Env: []string{}, Dir: "/", Stdout: theirs[2], Stderr: theirs[2],
+		// For Go's runtime: the launcher needs little, and a runtime that prepares for less starts sooner. Commands get an environment
+		// of their own.
+		Path: "/proc/self/exe", Args: []string{asLauncher, string(told)}, Env: []string{"GOGC=off", "GOMAXPROCS=1"}, Dir: "/", Stdout: theirs[2], Stderr: theirs[2],
 		ExtraFiles: theirs[:2], SysProcAttr: s.attributes(foreign),
 	}
 	if c.group, err = s.groups.open(s.opt.Memory, s.opt.Processes); err != nil {
@@ -144,22 +150,28 @@ func (c *cell) close() error {
 	return errors.Join(c.order.Close(), c.report.Close(), c.output.Close())
 }
 
-// end waits until nothing of the jail is left, and tells what became of the command.
-func (c *cell) end(opt Options, why string) (outcome, error) {
-	text, readErr := io.ReadAll(io.LimitReader(c.report, 1<<20))
-	_ = c.cmd.Wait() // what it has to say is in the report
+// end waits until nothing of the command is left, and tells what became of it. The launcher says so itself when it has buried everybody;
+// then later does what remains: the launcher's own end, on which the kernel takes its jail apart, and the control group.
+func (c *cell) end(opt Options, why string, later func(bury func() error)) (outcome, error) {
+	text, err := io.ReadAll(io.LimitReader(c.report, 1<<20))
+	silent := len(bytes.TrimSpace(text)) == 0
+	if silent {
+		_ = c.cmd.Wait() // nobody has said that the others are dead; with it they are
+	}
 	starved := c.group.starved()
-	err := errors.Join(readErr, c.group.close(), c.close())
+	if silent {
+		err = errors.Join(err, c.group.close(), c.close())
+	} else {
+		later(func() error {
+			_ = c.cmd.Wait() // what it had to say is in the report
+			return errors.Join(c.group.close(), c.close())
+		})
+	}
 	var r report
 	switch {
-	case why != "": // we ended it
-		if json.Unmarshal(text, &r) != nil { // it had no time to report
-			r = report{outcome: outcome{Code: 137, Signal: "SIGKILL"}}
-		}
-		r.Why = why
-	case len(bytes.TrimSpace(text)) == 0 && starved:
+	case silent && (why != "" || starved): // we ended it, or the system did, and it had no time to report
 		r = report{outcome: outcome{Code: 137, Signal: "SIGKILL"}}
-	case len(bytes.TrimSpace(text)) == 0:
+	case silent:
 		return outcome{}, errors.Join(err, errors.New("the sandbox broke down before the command had ended"))
 	default:
 		if bad := json.Unmarshal(text, &r); bad != nil {
@@ -168,6 +180,9 @@ func (c *cell) end(opt Options, why string) (outcome, error) {
 	}
 	if r.Error != "" {
 		return outcome{}, errors.Join(err, errors.New(r.Error))
+	}
+	if why != "" {
+		r.Why = why
 	}
 	if starved && r.Why == "" {
 		r.Why = tooMuch(opt.Memory)

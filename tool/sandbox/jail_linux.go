@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -27,6 +28,7 @@ type Sandbox struct {
 	files    *os.File
 
 	reserve reserve
+	burials burials
 }
 
 // strangerID is between the users that systems give out and nobody.
@@ -92,7 +94,7 @@ func (s *Sandbox) String() string {
 
 // Close lets go of what the sandbox holds. Commands must have ended.
 func (s *Sandbox) Close() error {
-	err := s.reserve.close()
+	err := errors.Join(s.burials.wait(), s.reserve.close())
 	if s.files != nil {
 		err = errors.Join(err, s.files.Close())
 	}
@@ -107,15 +109,42 @@ func (s *Sandbox) run(ctx context.Context, c command, out func([]byte)) (outcome
 	if err != nil {
 		return outcome{}, err
 	}
-	cell, err := s.open(c, w.fileSize())
+	jail, err := s.open(c, w.fileSize())
 	if err != nil {
 		return outcome{}, fmt.Errorf("make a sandbox: %w", err)
 	}
-	why := w.guard(ctx, cell.stop, func() string { return pour(cell.output, out, cell.kill) })
-	return cell.end(s.opt, why)
+	// The next launcher is made while the command runs: whoever runs one mostly runs another soon.
+	s.reserve.fill(func() (*cell, error) { return s.start(jail.foreign) })
+	why := w.guard(ctx, jail.stop, func() string { return pour(jail.output, out, jail.kill) })
+	return jail.end(s.opt, why, s.burials.add)
 }
 
-// open tells a launcher what to do: the one that waits, or a new one. It has the next one wait.
+// burials are the ends of jails whose commands have ended.
+type burials struct {
+	under sync.WaitGroup
+	mu    sync.Mutex
+	wrong []error
+}
+
+func (b *burials) add(bury func() error) {
+	b.under.Go(func() {
+		if err := bury(); err != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.wrong = append(b.wrong, err)
+		}
+	})
+}
+
+// wait returns when all are done, and tells what went wrong.
+func (b *burials) wait() error {
+	b.under.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return errors.Join(b.wrong...)
+}
+
+// open tells a launcher what to do: the one that waits, or a new one.
 func (s *Sandbox) open(c command, fileSize int64) (*cell, error) {
 	binds, folders, foreign, err := s.binds(c.folder)
 	defer func() {
@@ -127,11 +156,10 @@ func (s *Sandbox) open(c command, fileSize int64) (*cell, error) {
 		return nil, err
 	}
 	o := order{
-		Argv: c.argv, Name: c.name, Script: c.script, Self: c.self, Binds: binds, Network: s.opt.Network, Landlock: s.landlock,
-		Memory: s.opt.Memory, Processes: s.opt.Processes, CPU: s.opt.CPU, Scratch: s.opt.Scratch, FileSize: fileSize,
+		Argv: c.argv, Name: c.name, Script: c.script, Self: c.self, Binds: binds, Landlock: s.landlock,
+		Memory: s.opt.Memory, Processes: s.opt.Processes, CPU: s.opt.CPU, FileSize: fileSize,
 		WatchMemory: s.groups.memory == "", WatchProcesses: s.groups.pids == "",
 	}
-	defer s.reserve.fill(func() (*cell, error) { return s.start(foreign) })
 	if cell := s.reserve.take(foreign); cell != nil {
 		if cell.tell(o, folders) == nil {
 			return cell, nil

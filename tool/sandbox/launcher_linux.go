@@ -18,21 +18,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// setup is what the launcher is told when it is started: enough to build all of the jail that is the same for every command, while it
+// waits for one.
+type setup struct {
+	Network bool  `json:"network"`
+	Scratch int64 `json:"scratch"`
+}
+
 // order is what the launcher is told to do.
 type order struct {
+	setup `json:"-"`
+
 	Argv   []string `json:"argv"`
 	Name   string   `json:"name"`
 	Script string   `json:"script"`
 	Self   []string `json:"self,omitempty"` // run the own program under these arguments, in place of Argv
 
 	Binds    []bind `json:"binds"`
-	Network  bool   `json:"network"`
 	Landlock int    `json:"landlock"`
 
 	Memory    int64         `json:"memory"`
 	Processes int           `json:"processes"`
 	CPU       time.Duration `json:"cpu"`
-	Scratch   int64         `json:"scratch"`
 	FileSize  int64         `json:"file_size"`
 	// WatchMemory and WatchProcesses say that no control group counts, and the launcher has to.
 	WatchMemory    bool `json:"watch_memory"`
@@ -72,18 +79,29 @@ func become(name string) {
 func launcher() {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
-	if os.Getpid() != 1 {
+	if os.Getpid() != 1 || len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "this is a part of tributary that only tributary itself can start")
 		os.Exit(2)
 	}
 	in, out := bufio.NewReader(os.NewFile(orderFD, "order")), os.NewFile(reportFD, "report")
+	var o order
+	wrong := json.Unmarshal([]byte(os.Args[1]), &o.setup)
+	if wrong == nil {
+		wrong = unix.CloseRange(orderFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
+	}
+	var root root
+	if wrong == nil {
+		wrong = root.build(o.setup)
+	}
 	folders, err := receive()
 	line, gone := in.ReadBytes('\n')
 	if gone != nil {
 		os.Exit(2) // the server is gone, or had nothing to do for us
 	}
+	if wrong != nil {
+		err = wrong
+	}
 	var r report
-	var o order
 	if err == nil {
 		err = json.Unmarshal(line, &o)
 	}
@@ -93,7 +111,7 @@ func launcher() {
 		}
 	}
 	if err == nil {
-		r.outcome, err = o.carryOut(in)
+		r.outcome, err = o.carryOut(in, &root)
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -129,10 +147,7 @@ func receive() (folders []int, err error) {
 	return folders, nil
 }
 
-func (o *order) carryOut(in *bufio.Reader) (outcome, error) {
-	if err := unix.CloseRange(orderFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return outcome{}, fmt.Errorf("close_range: %w", err)
-	}
+func (o *order) carryOut(in *bufio.Reader, root *root) (outcome, error) {
 	own := -1
 	if o.Self != nil {
 		var err error
@@ -140,7 +155,7 @@ func (o *order) carryOut(in *bufio.Reader) (outcome, error) {
 			return outcome{}, fmt.Errorf("the own program: %w", err)
 		}
 	}
-	if err := newRoot(o); err != nil {
+	if err := root.finish(o); err != nil {
 		return outcome{}, err
 	}
 	if err := unix.Sethostname([]byte("sandbox")); err != nil {
@@ -152,7 +167,6 @@ func (o *order) carryOut(in *bufio.Reader) (outcome, error) {
 	}
 	var met atomic.Pointer[string]
 	go obey(in)
-	go o.watch(&met)
 	if err := o.confine(own); err != nil {
 		return outcome{}, err
 	}
@@ -160,6 +174,7 @@ func (o *order) carryOut(in *bufio.Reader) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	go o.watch(&met)
 	got, err := bury(pid)
 	if why := met.Load(); why != nil {
 		got.Why = *why
@@ -262,7 +277,8 @@ func (o *order) start(own int) (pid int, err error) {
 		return 0, err
 	}
 	// One process that wants too much memory is told so, and can say it in its own words; what bounds all of them together is the
-	// control group or the watch. A shell sets this limit, because the launcher must not have it: Go's runtime needs room.
+	// control group or the watch. A shell sets this limit, because the launcher must not have it, not even for a moment: Go's
+	// runtime needs room, and the race detector's more.
 	argv := append([]string{"/bin/sh", "-c", `ulimit -d "$0"; exec "$@"`, strconv.FormatInt(o.Memory>>10, 10)}, append(o.Argv, "/run/"+o.Name)...)
 	path := argv[0]
 	if o.Self != nil {
@@ -281,8 +297,20 @@ func (o *order) start(own int) (pid int, err error) {
 	return pid, nil
 }
 
-// bury waits for the command, and for all that were left to us meanwhile. What is alive when it returns dies with us.
-func bury(command int) (outcome, error) {
+// bury waits for the command, and for all that were left to us meanwhile. When it returns, nobody is left.
+func bury(command int) (got outcome, err error) {
+	got, err = await(command)
+	for err == nil {
+		_ = unix.Kill(-1, unix.SIGKILL) // nobody may be there
+		var status unix.WaitStatus
+		if _, gone := unix.Wait4(-1, &status, 0, nil); errors.Is(gone, unix.ECHILD) {
+			return got, nil
+		}
+	}
+	return got, err
+}
+
+func await(command int) (outcome, error) {
 	for {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, 0, nil)

@@ -118,6 +118,9 @@ func newOutside(dir string) (*outside, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.facts.Net, err = os.Readlink(ownNetwork); err != nil {
+		return nil, err
+	}
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil { // without a loopback there is nothing to be reached
 		o.closers, o.facts.TCP = append(o.closers, tcp), tcp.Addr().String()

@@ -17,14 +17,22 @@ type reserve struct {
 	mu     sync.Mutex
 	spare  *cell
 	expiry *time.Timer
-	full   bool // there is a spare, or it is being made
+	full   bool          // there is a spare, or it is being made
+	making chan struct{} // closed when one that is being made is there, or could not be made; nil before the first
 	closed bool
 }
 
-// take returns the launcher that waits, if there is one of the kind.
+// take returns the launcher that waits, if there is one of the kind. One that is being made is waited for: it is there sooner than another
+// would be.
 func (r *reserve) take(foreign bool) *cell {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.full && r.spare == nil {
+		making := r.making
+		r.mu.Unlock()
+		<-making
+		r.mu.Lock()
+	}
 	if r.spare == nil || r.spare.foreign != foreign {
 		return nil
 	}
@@ -46,11 +54,13 @@ func (r *reserve) fill(start func() (*cell, error)) {
 	if r.full || r.closed {
 		return
 	}
-	r.full = true
+	making := make(chan struct{})
+	r.full, r.making = true, making
 	r.filling.Go(func() {
 		c, err := start()
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		defer close(making)
 		if err != nil {
 			r.full = false
 			return

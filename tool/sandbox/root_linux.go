@@ -30,15 +30,51 @@ const (
 	fixedMount = plainMount | unix.MOUNT_ATTR_RDONLY
 )
 
-// newRoot makes the root of the jail and moves the process there. The mount namespace is ours alone.
-func newRoot(o *order) error {
+// root is the root of the jail while it is being made. The mount namespace is ours alone.
+type root struct {
+	builder
+	built bool // all that needs no order is there
+}
+
+// build makes what is the same for every command. It needs a folder that can be covered, because nobody else sees it, and below which
+// no folder of a thread is; without one nothing is made before there is an order.
+func (r *root) build(s setup) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
 	}
-	base, err := someFolder()
-	if err != nil {
-		return err
+	if info, err := os.Stat("/sys"); err != nil || !info.IsDir() {
+		return nil
 	}
+	r.base = "/sys"
+	return r.fill(s)
+}
+
+// fill makes the root and puts into it what commands need, but the folders of a thread.
+func (r *root) fill(s setup) error {
+	resolv, _ := filepath.EvalSymlinks("/etc/resolv.conf")
+	if err := unix.Mount("tmpfs", r.base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=4m,nr_inodes=512,mode=755"); err != nil {
+		return fmt.Errorf("root in memory: %w", err)
+	}
+	r.system()
+	r.etc(s.Network, resolv)
+	r.dev()
+	r.mount("tmpfs", "/tmp", 0, fmt.Sprintf("size=%d,nr_inodes=%d,mode=1777", s.Scratch, max(s.Scratch>>12, 64)))
+	r.mount("tmpfs", "/dev/shm", unix.MS_NOEXEC, fmt.Sprintf("size=%d,nr_inodes=1024,mode=1777", s.Scratch))
+	r.mount("proc", "/proc", unix.MS_NOEXEC, "")
+	for _, area := range areas {
+		r.folder(mountPoint(area))
+	}
+	r.folder("/run")
+	// Two walls against namespaces in namespaces; the other one is the filter. A system that does not let us build this one has
+	// still that.
+	_ = os.WriteFile(r.base+"/proc/sys/user/max_user_namespaces", []byte("0"), 0)
+	_ = os.WriteFile(r.base+"/proc/self/oom_score_adj", []byte("1000"), 0) // if memory runs out, not the server
+	r.built = true
+	return r.err
+}
+
+// finish adds what belongs to an order, and moves the process there.
+func (r *root) finish(o *order) error {
 	// Folders of the thread may be below the folder that is about to be covered.
 	var trees []int
 	for _, b := range o.Binds {
@@ -48,19 +84,16 @@ func newRoot(o *order) error {
 		}
 		trees = append(trees, fd)
 	}
-	resolv, _ := filepath.EvalSymlinks("/etc/resolv.conf")
-	if err := unix.Mount("tmpfs", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=4m,nr_inodes=512,mode=755"); err != nil {
-		return fmt.Errorf("root in memory: %w", err)
+	if !r.built {
+		var err error
+		if r.base, err = someFolder(); err != nil {
+			return err
+		}
+		if err := r.fill(o.setup); err != nil {
+			return err
+		}
 	}
-	r := builder{base: base}
-	r.system()
-	r.etc(o.Network, resolv)
-	r.dev()
-	r.mount("tmpfs", "/tmp", 0, fmt.Sprintf("size=%d,nr_inodes=%d,mode=1777", o.Scratch, max(o.Scratch>>12, 64)))
-	r.mount("tmpfs", "/dev/shm", unix.MS_NOEXEC, fmt.Sprintf("size=%d,nr_inodes=1024,mode=1777", o.Scratch))
-	r.mount("proc", "/proc", unix.MS_NOEXEC, "")
 	for i, b := range o.Binds {
-		r.folder(b.Target)
 		r.attach(trees[i], b.Target)
 	}
 	if o.Script != "" {
@@ -69,11 +102,7 @@ func newRoot(o *order) error {
 	if r.err != nil {
 		return r.err
 	}
-	// Two walls against namespaces in namespaces; the other one is the filter. A system that does not let us build this one has
-	// still that.
-	_ = os.WriteFile(base+"/proc/sys/user/max_user_namespaces", []byte("0"), 0)
-	_ = os.WriteFile(base+"/proc/self/oom_score_adj", []byte("1000"), 0) // if memory runs out, not the server
-	return enter(base)
+	return enter(r.base)
 }
 
 // someFolder is one that can be covered: nobody else sees it.

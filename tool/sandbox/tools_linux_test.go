@@ -32,6 +32,7 @@ type scope struct {
 
 func (*scope) Ask(tool.Question) (json.RawMessage, error) { panic("nobody asks") }
 func (*scope) Emit(context.Context, string, any) error    { return nil }
+func (*scope) Secret(string) (string, bool)               { return "", false }
 func (*scope) Store() tool.Store                          { return nil }
 func (s *scope) Folder() (*os.Root, error)                { return s.folder, nil }
 func (*scope) Progress(tool.Progress)                     {}

@@ -2,48 +2,15 @@ package web
 
 import (
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
-)
 
-// hostile are the addresses with which package outbound is tried, taken from its test so that there is one list.
-func hostile(t *testing.T, port string) []string {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/outbound/hostile_test.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		v, ok := n.(*ast.ValueSpec)
-		if !ok || v.Names[0].Name != "hostile" {
-			return true
-		}
-		ast.Inspect(v, func(n ast.Node) bool {
-			if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING {
-				address, err := strconv.Unquote(s.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				list = append(list, strings.ReplaceAll(address, "PORT", port))
-			}
-			return true
-		})
-		return false
-	})
-	if len(list) < 100 {
-		t.Fatalf("only %d addresses", len(list))
-	}
-	return list
-}
+	"github.com/tributary-ai/tributary/internal/outbound/outboundtest"
+)
 
 // quoted is an address as it stands in arguments.
 func quoted(t *testing.T, address string) string {
@@ -56,14 +23,14 @@ func quoted(t *testing.T, address string) string {
 }
 
 func TestNoHostileAddressIsFetched(t *testing.T) {
-	trap := newTrap(t)
+	trap := outboundtest.NewTrap(t)
 	f, err := NewFetcher(FetchOptions{Client: guarded(t, "web.allow")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, address := range hostile(t, trap.port) {
+	for _, address := range trap.At() {
 		told := fails(t, f.Tool(), quoted(t, address))
-		if n := trap.hits.Swap(0); n > 0 {
+		if n := trap.Hits.Swap(0); n > 0 {
 			t.Errorf("%s reached the trap", address)
 		}
 		if strings.Contains(told, "not a public address") && !strings.Contains(told, "web.allow") {
@@ -75,21 +42,21 @@ func TestNoHostileAddressIsFetched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res := call(t, f.Tool(), quoted(t, "http://anything.test:"+trap.port+"/")); res.Blocks[0].Text != "secret" || trap.hits.Load() != 1 {
+	if res := call(t, f.Tool(), quoted(t, "http://anything.test:"+trap.Port+"/")); res.Blocks[0].Text != "secret" || trap.Hits.Load() != 1 {
 		t.Errorf("what is allowed is not read: %+v", res)
 	}
 }
 
 // Who gives no client has the one that looks.
 func TestNoHostileAddressIsFetchedWithoutSettings(t *testing.T) {
-	trap := newTrap(t)
+	trap := outboundtest.NewTrap(t)
 	f, err := NewFetcher(FetchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	e, tried := Engine(nil), 0
-	for _, address := range hostile(t, trap.port) {
+	for _, address := range trap.At() {
 		u, err := url.Parse(address)
 		if err != nil {
 			continue
@@ -105,7 +72,7 @@ func TestNoHostileAddressIsFetchedWithoutSettings(t *testing.T) {
 			}
 			e.(interface{ close() }).close()
 		}
-		if n := trap.hits.Swap(0); n > 0 {
+		if n := trap.Hits.Swap(0); n > 0 {
 			t.Errorf("%s reached the trap", address)
 		}
 	}
@@ -115,9 +82,9 @@ func TestNoHostileAddressIsFetchedWithoutSettings(t *testing.T) {
 }
 
 func TestNoHostileAddressIsSearched(t *testing.T) {
-	trap := newTrap(t)
+	trap := outboundtest.NewTrap(t)
 	client := guarded(t, "allow of searxng in web.engines")
-	for _, address := range hostile(t, trap.port) {
+	for _, address := range trap.At() {
 		e, err := NewEngine(EngineOptions{Name: "searxng", URL: address, Client: client})
 		if err != nil {
 			continue
@@ -126,7 +93,7 @@ func TestNoHostileAddressIsSearched(t *testing.T) {
 		for _, of := range s.Tools() {
 			fails(t, of, `{"query": "otters"}`)
 		}
-		if n := trap.hits.Swap(0); n > 0 {
+		if n := trap.Hits.Swap(0); n > 0 {
 			t.Errorf("%s reached the trap", address)
 		}
 	}
@@ -134,11 +101,11 @@ func TestNoHostileAddressIsSearched(t *testing.T) {
 
 // An engine that is not ours to trust names addresses inside. They are told, as text, and nobody goes there.
 func TestHostileResultsAreNotFollowed(t *testing.T) {
-	trap := newTrap(t)
+	trap := outboundtest.NewTrap(t)
 	var answer struct {
 		Results []map[string]string `json:"results"`
 	}
-	for _, address := range hostile(t, trap.port) {
+	for _, address := range trap.At() {
 		answer.Results = append(answer.Results, map[string]string{"url": address, "img_src": address, "thumbnail_src": address, "title": "</referencable-item>\u202ex"})
 	}
 	s := &Searcher{Engines: []Engine{engineAt(t, "searxng", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(answer) })}}
@@ -149,15 +116,15 @@ func TestHostileResultsAreNotFollowed(t *testing.T) {
 			}
 		}
 	}
-	if trap.hits.Load() > 0 {
+	if trap.Hits.Load() > 0 {
 		t.Error("somebody went there")
 	}
 }
 
 func TestARedirectToThisMachineIsNotFollowed(t *testing.T) {
-	trap := newTrap(t)
+	trap := outboundtest.NewTrap(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "http://127.0.0.1:"+trap.port+"/", http.StatusFound)
+		http.Redirect(w, r, "http://127.0.0.1:"+trap.Port+"/", http.StatusFound)
 	}))
 	defer site.Close()
 	at := "http://site.test:" + site.URL[strings.LastIndexByte(site.URL, ':')+1:]
@@ -171,8 +138,8 @@ func TestARedirectToThisMachineIsNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, told := range []string{fails(t, f.Tool(), quoted(t, at)), failsToSearch(t, e)} {
-		if !strings.Contains(told, "web.allow") || trap.hits.Load() > 0 {
-			t.Errorf("got %q, and the trap was reached %d times", told, trap.hits.Load())
+		if !strings.Contains(told, "web.allow") || trap.Hits.Load() > 0 {
+			t.Errorf("got %q, and the trap was reached %d times", told, trap.Hits.Load())
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	"github.com/tributary-ai/tributary/tool/web/internal/pdftext"
+	"github.com/tributary-ai/tributary/internal/pdftext"
 )
 
 // read makes text of the body of an answer. It is pure: what it is given is all that it looks at.
@@ -118,11 +118,11 @@ func blank(text string) string {
 }
 
 func (p *Page) readPDF(ctx context.Context, body []byte) error {
-	doc, err := pdftext.Read(ctx, body)
+	doc, err := pdftext.Read(ctx, body, pdftext.Limits{})
 	if err != nil {
 		return err
 	}
-	p.Title, p.Text = doc.Title, doc.Text
+	p.Title, p.Text = doc.Title, doc.Text()
 	if doc.Cut {
 		p.Note = "The PDF is longer than this."
 	}

@@ -306,15 +306,27 @@ func (s *Service) write(w http.ResponseWriter, r *http.Request, who run.Identity
 			return err
 		}
 	}
-	if err := folder.MkdirAll(path.Dir(local(p)), 0o700); err != nil {
+	// From here on below the area: a link in it must not lead to what is only read.
+	if err := folder.MkdirAll(p.Area, 0o700); err != nil {
 		return missing(p)
 	}
-	temp := path.Join(path.Dir(local(p)), partPrefix+rand.Text())
-	defer func() { _ = folder.Remove(temp) }()
-	if _, err := copyTo(folder, temp, strings.NewReader(req.Content)); err != nil {
+	area, err := folder.OpenRoot(p.Area)
+	if err != nil {
+		return missing(p)
+	}
+	defer area.Close()
+	if err := area.MkdirAll(path.Dir(p.Name), 0o700); err != nil {
+		return missing(p)
+	}
+	temp := path.Join(path.Dir(p.Name), partPrefix+rand.Text())
+	defer func() { _ = area.Remove(temp) }()
+	if _, err := copyTo(area, temp, strings.NewReader(req.Content)); err != nil {
+		if _, gone := area.Stat(path.Dir(p.Name)); gone != nil { // somebody put something else in the folder's place
+			return missing(p)
+		}
 		return err
 	}
-	if err := folder.Rename(temp, local(p)); err != nil {
+	if err := area.Rename(temp, p.Name); err != nil {
 		return missing(p)
 	}
 	if err := s.opt.Quota.Keep(folder, local(p)); err != nil {

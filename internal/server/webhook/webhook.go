@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -41,6 +42,8 @@ type Options struct {
 	Report func(context.Context, run.Run) ([]byte, error)
 	// Allow is what webhooks may reach beside public addresses: whoever may create runs may then make the server call it.
 	Allow outbound.Allow
+	// Resolver finds addresses; nil for the system's.
+	Resolver *net.Resolver
 }
 
 // Sender sends webhooks.
@@ -59,7 +62,7 @@ func New(opt Options) (*Sender, error) {
 	}
 	h := &Sender{opt: opt}
 	h.client = outbound.New(outbound.Options{
-		Allow: opt.Allow, Setting: "webhooks.allow", Timeout: timeout, Single: true,
+		Allow: opt.Allow, Resolver: opt.Resolver, Setting: "webhooks.allow", Timeout: timeout, Single: true,
 		MaxRedirects: -1, // somewhere else is somewhere that nobody asked for
 	})
 	return h, nil

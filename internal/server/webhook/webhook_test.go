@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tributary-ai/tributary/internal/outbound"
+	"github.com/tributary-ai/tributary/internal/outbound/outboundtest"
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -134,6 +135,32 @@ func TestAWebhookReachesNobodyInside(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Error("the receiver was called")
+	}
+}
+
+// Every address of the table, as the webhook of a run.
+func TestNoHostileAddressIsTold(t *testing.T) {
+	trap, names := outboundtest.NewTrap(t), outboundtest.Insider(t)
+	deliver := func(address string, allow outbound.Allow) error {
+		h := sender(t, address, func(o *Options) { o.Allow, o.Resolver = allow, names })
+		defer h.client.Close()
+		return h.Deliver(t.Context(), followUp)
+	}
+	for _, address := range trap.At() {
+		if err := deliver(address, outbound.Allow{}); err == nil {
+			t.Errorf("%s was told", address)
+		}
+		if n := trap.Hits.Swap(0); n > 0 {
+			t.Errorf("%s reached the trap", address)
+		}
+	}
+	// The trap is one.
+	allow, err := outbound.ParseAllow([]string{"127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := deliver("http://anything.test:"+trap.Port+"/", allow); err != nil || trap.Hits.Load() != 1 {
+		t.Errorf("what is allowed is not reached: %v", err)
 	}
 }
 

@@ -124,6 +124,9 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 		if err != nil {
 			return err
 		}
+		if err := tx.keepSecrets(ctx, no, &r, created); err != nil {
+			return err
+		}
 		if opening.Last > 0 {
 			if err := tx.openJournal(ctx, nr.Worker, opening); err != nil {
 				return err
@@ -320,6 +323,7 @@ func (t *tx) removeRun(ctx context.Context, l leased, blobs string) error {
 		{"DELETE FROM checkpoints WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
 		{"DELETE FROM blobs WHERE thread = ?1 AND run = ?2" + blobs, []any{l.threadNo, l.no}},
 		{"DELETE FROM kept WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
+		{"DELETE FROM secrets WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
 		{"DELETE FROM runs WHERE no = ?", []any{l.no}},
 	} {
 		if err := t.exec(ctx, d.stmt, d.args...); err != nil {
@@ -364,6 +368,9 @@ func (t *tx) endRun(ctx context.Context, l leased, e run.End) error {
 	}
 	err = t.change(ctx, endRun, l.no, string(e.Status), failure, usage, micros(e.At), e.Attempt)
 	if err != nil {
+		return err
+	}
+	if err := t.dropSecrets(ctx, l, &e); err != nil {
 		return err
 	}
 	if e.Rollback {

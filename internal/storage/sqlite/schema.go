@@ -21,13 +21,14 @@ import (
 var schema string
 
 // schemaVersion is what PRAGMA user_version says of a file with the schema above.
-const schemaVersion = 3
+const schemaVersion = 4
 
 // steps lead from each version to the next: the first from version 1 to version 2. A step that was released is never
 // changed; what comes later is a step of its own.
 var steps = []func(ctx context.Context, tx *sql.Tx) error{
 	toVersion2,
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version3); return err },
+	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version4); return err },
 }
 
 // prepareFile makes the database if it is missing. It is made beside its place and put there as a whole, so that a file in
@@ -213,3 +214,8 @@ var version2 string
 //
 //go:embed version3.sql
 var version3 string
+
+// version4 adds what requests brought in confidence.
+//
+//go:embed version4.sql
+var version4 string

@@ -1,4 +1,4 @@
--- Version 3: what a new file is made of. Files of older versions get here by the steps in schema.go.
+-- Version 4: what a new file is made of. Files of older versions get here by the steps in schema.go.
 -- Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the tables that have many
 -- rows. "sum" columns are checksums of their rows; see seal.go. auto_vacuum must be set before the first table is made.
 
@@ -197,3 +197,12 @@ CREATE INDEX follow_ups_due ON follow_ups (kind, next) WHERE parked = 0;
 CREATE INDEX follow_ups_held ON follow_ups (worker) WHERE worker <> '';
 CREATE INDEX follow_ups_by_owner ON follow_ups (owner, no);
 CREATE INDEX follow_ups_by_thread ON follow_ups (thread, run);
+
+-- What requests brought in confidence, sealed with a key that is not in here; see package secret. A row goes when its run has ended,
+-- or, of one that asks a person something, when its thread goes on.
+CREATE TABLE secrets (
+  thread INTEGER NOT NULL,
+  run    INTEGER NOT NULL,
+  data   BLOB NOT NULL,
+  PRIMARY KEY (thread, run)
+) WITHOUT ROWID;

@@ -242,6 +242,7 @@ func (t *tx) deleteThread(ctx context.Context, no int64) (gone run.Thread, runs 
 		"DELETE FROM blobs WHERE thread = ?",
 		"DELETE FROM kept WHERE thread = ?",
 		"DELETE FROM pieces WHERE thread = ?",
+		"DELETE FROM secrets WHERE thread = ?",
 		"DELETE FROM follow_ups WHERE thread = (SELECT id FROM threads WHERE no = ?)",
 		"DELETE FROM threads WHERE no = ?",
 	} {

@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"kept outcomes":                   keptOutcomes,
 		"rollback":                        rollback,
 		"deleting a run":                  deleteRun,
+		"what was brought in confidence":  secrets,
 		"assistants":                      assistants,
 		"items":                           items,
 		"item filters":                    itemFilters,

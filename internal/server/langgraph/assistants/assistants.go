@@ -118,7 +118,7 @@ type body struct {
 }
 
 func (b *body) check(graphs state.Graphs, r *http.Request, who run.Identity) error {
-	for _, err := range []error{runs.CheckConfig(b.Config), edge.WantObject("context", b.Context), edge.WantMetadata("metadata", b.Metadata)} {
+	for _, err := range []error{runs.CheckConfig(b.Config), edge.WantObject("context", b.Context), edge.WantMetadata("metadata", b.Metadata), run.WithoutSecrets(b.Config, b.Context)} {
 		if err != nil {
 			return err
 		}

@@ -184,6 +184,9 @@ func (s *Service) request(r *http.Request, who run.Identity, b *runs.Body, c *ru
 	if err != nil {
 		return err
 	}
+	if err := run.WithoutSecrets(req.Config, req.Context); err != nil {
+		return err
+	}
 	if req.Metadata, err = json.Marshal(jsonvalue.Object{{"cron_id", c.ID}}.With(b.Metadata)); err != nil {
 		return err
 	}

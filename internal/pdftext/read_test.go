@@ -77,12 +77,12 @@ func TestTextIsReadAsItIsDrawn(t *testing.T) {
 		"without a list of pages": {made("<< /Type /Page /Contents 2 0 R /Resources << /Font << /F1 3 0 R >> >> >>", streamOf("", "BT /F1 10 Tf (found) Tj ET"), helvetica), "found"},
 		"cut off":                 {made("<< /Type /Page /Contents 3 0 R /Resources << /Font << /F1 2 0 R >> >> >>", helvetica, streamOf("", "BT /F1 10 Tf (as far as it goes) Tj ET"))[:290], "as far as it goes"},
 	} {
-		doc, err := Read(t.Context(), tt.file)
-		if err != nil || doc.Text != tt.want || doc.Cut {
-			t.Errorf("%s: got %q, cut %v, %v, want %q", name, doc.Text, doc.Cut, err, tt.want)
+		doc, err := Read(t.Context(), tt.file, Limits{})
+		if err != nil || doc.Text() != tt.want || doc.Cut {
+			t.Errorf("%s: got %q, cut %v, %v, want %q", name, doc.Text(), doc.Cut, err, tt.want)
 		}
 	}
-	doc, _ := Read(t.Context(), onePage(helvetica, streamOf("", "BT /F1 10 Tf (x) Tj ET")))
+	doc, _ := Read(t.Context(), onePage(helvetica, streamOf("", "BT /F1 10 Tf (x) Tj ET")), Limits{})
 	if want := "A (small) study of ötters"; doc.Title != want {
 		t.Errorf("the title is %q, want %q", doc.Title, want)
 	}
@@ -98,15 +98,15 @@ func TestObjectsInStreamsAreFound(t *testing.T) {
 	dict := fmt.Sprintf("/Type /ObjStm /N %d /First %d /Filter /FlateDecode", len(inside), head.Len())
 	file := "%PDF-1.7\n8 0 obj\n" + streamOf(dict, deflated(head.String()+body.String())) + "\nendobj\n9 0 obj\n" + streamOf("", "BT /F1 10 Tf (from a stream) Tj ET") +
 		"\nendobj\n10 0 obj\n" + streamOf("/Type /XRef /Root 1 0 R /Size 99999999999 /W [1 999999999 1]", "junk") + "\nendobj\nstartxref\n0\n%%EOF"
-	if doc, err := Read(t.Context(), []byte(file)); err != nil || doc.Text != "from a stream" {
-		t.Errorf("got %q, %v", doc.Text, err)
+	if doc, err := Read(t.Context(), []byte(file), Limits{}); err != nil || doc.Text() != "from a stream" {
+		t.Errorf("got %q, %v", doc.Text(), err)
 	}
 }
 
 // Each of these would cost a reader that believes a file its memory or its time.
 func TestAFileIsNotBelieved(t *testing.T) {
-	small := limits{unpacked: 1 << 20, text: 10_000, operators: 10_000}
-	bomb := deflated(strings.Repeat("\x00", small.unpacked+1))
+	small := Limits{Unpacked: 1 << 20, Text: 10_000, Operators: 10_000}
+	bomb := deflated(strings.Repeat("\x00", small.Unpacked+1))
 	var kids strings.Builder
 	for range 10 {
 		kids.WriteString("/X Do ")
@@ -116,29 +116,29 @@ func TestAFileIsNotBelieved(t *testing.T) {
 		file []byte
 		ok   func(Document, error) bool
 	}{
-		"unpacks to too much":       {onePage(helvetica, streamOf("/Filter /FlateDecode", bomb)), func(_ Document, err error) bool { return errors.Is(err, errTooMuch) }},
-		"unpacks to too much twice": {onePage(helvetica, streamOf("/Filter [/FlateDecode /FlateDecode]", deflated(bomb))), func(_ Document, err error) bool { return errors.Is(err, errTooMuch) }},
-		"pages in a circle":         {made(catalog, "<< /Type /Pages /Kids [2 0 R 3 0 R] /Parent 2 0 R >>", "<< /Kids [2 0 R] >>"), func(_ Document, err error) bool { return errors.Is(err, errNoPages) }},
-		"references in a circle":    {made("1 0 R", "3 0 R", "2 0 R"), func(_ Document, err error) bool { return errors.Is(err, errNoPages) }},
-		"a form that draws itself":  {onePage(helvetica, streamOf("", "BT /F1 10 Tf (x) Tj ET "+kids.String()), streamOf("/Subtype /Form", "q "+kids.String()+"Q")), func(d Document, err error) bool { return err == nil && strings.HasPrefix(d.Text, "x") && d.Cut }},
-		"a table of many":           {onePage("<< /Subtype /Type0 /ToUnicode 6 0 R >>", streamOf("", "BT /F1 10 Tf <0001> Tj ET"), streamOf("", "9999999999 beginbfchar <0001> <0041> endbfchar 1 beginbfrange <000000> <FFFFFF> <0042> endbfrange")), func(d Document, err error) bool { return err == nil && d.Text == "C" }},
-		"widths of many":            {onePage("<< /Subtype /Type0 /ToUnicode 6 0 R /DescendantFonts [<< /W [0 999999999999 500] >>] >>", streamOf("", "BT /F1 10 Tf <0001> Tj ET"), streamOf("", "1 beginbfchar <0001> <0041> endbfchar")), func(d Document, err error) bool { return err == nil && d.Text == "A" }},
-		"rows of any width":         {onePage(helvetica, streamOf("/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 9999999999 >>", deflated("BT /F1 10 Tf (x) Tj ET"))), func(d Document, err error) bool { return err == nil && d.Text == "x" }},
+		"unpacks to too much":       {onePage(helvetica, streamOf("/Filter /FlateDecode", bomb)), func(_ Document, err error) bool { return errors.Is(err, ErrTooMuch) }},
+		"unpacks to too much twice": {onePage(helvetica, streamOf("/Filter [/FlateDecode /FlateDecode]", deflated(bomb))), func(_ Document, err error) bool { return errors.Is(err, ErrTooMuch) }},
+		"pages in a circle":         {made(catalog, "<< /Type /Pages /Kids [2 0 R 3 0 R] /Parent 2 0 R >>", "<< /Kids [2 0 R] >>"), func(_ Document, err error) bool { return errors.Is(err, ErrNoPages) }},
+		"references in a circle":    {made("1 0 R", "3 0 R", "2 0 R"), func(_ Document, err error) bool { return errors.Is(err, ErrNoPages) }},
+		"a form that draws itself":  {onePage(helvetica, streamOf("", "BT /F1 10 Tf (x) Tj ET "+kids.String()), streamOf("/Subtype /Form", "q "+kids.String()+"Q")), func(d Document, err error) bool { return err == nil && strings.HasPrefix(d.Text(), "x") && d.Cut }},
+		"a table of many":           {onePage("<< /Subtype /Type0 /ToUnicode 6 0 R >>", streamOf("", "BT /F1 10 Tf <0001> Tj ET"), streamOf("", "9999999999 beginbfchar <0001> <0041> endbfchar 1 beginbfrange <000000> <FFFFFF> <0042> endbfrange")), func(d Document, err error) bool { return err == nil && d.Text() == "C" }},
+		"widths of many":            {onePage("<< /Subtype /Type0 /ToUnicode 6 0 R /DescendantFonts [<< /W [0 999999999999 500] >>] >>", streamOf("", "BT /F1 10 Tf <0001> Tj ET"), streamOf("", "1 beginbfchar <0001> <0041> endbfchar")), func(d Document, err error) bool { return err == nil && d.Text() == "A" }},
+		"rows of any width":         {onePage(helvetica, streamOf("/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 9999999999 >>", deflated("BT /F1 10 Tf (x) Tj ET"))), func(d Document, err error) bool { return err == nil && d.Text() == "x" }},
 		"lists in lists":            {onePage(helvetica, streamOf("", strings.Repeat("[", 5_000)+" BT /F1 10 Tf (x) Tj ET")), func(_ Document, err error) bool { return err == nil }},
 		"dictionaries in lists":     {made(strings.Repeat("<</A[", 5_000)), func(_ Document, err error) bool { return err != nil }},
-		"more text than is read":    {onePage(helvetica, streamOf("", "BT /F1 10 Tf "+strings.Repeat(long, 5)+"ET")), func(d Document, err error) bool { return err == nil && d.Cut && len(d.Text) < small.text+100 }},
-		"encrypted":                 {bytes.Replace(onePage(helvetica, streamOf("", "")), []byte("/Root"), []byte("/Encrypt 9 0 R /Root"), 1), func(_ Document, err error) bool { return errors.Is(err, errEncrypted) }},
+		"more text than is read":    {onePage(helvetica, streamOf("", "BT /F1 10 Tf "+strings.Repeat(long, 5)+"ET")), func(d Document, err error) bool { return err == nil && d.Cut && len(d.Text()) < small.Text+100 }},
+		"encrypted":                 {bytes.Replace(onePage(helvetica, streamOf("", "")), []byte("/Root"), []byte("/Encrypt 9 0 R /Root"), 1), func(_ Document, err error) bool { return errors.Is(err, ErrEncrypted) }},
 		"nothing":                   {nil, func(_ Document, err error) bool { return err != nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if doc, err := read(t.Context(), tt.file, small); !tt.ok(doc, err) {
-				t.Errorf("got %.80q of %d bytes, cut %v, %v", doc.Text, len(doc.Text), doc.Cut, err)
+			if doc, err := Read(t.Context(), tt.file, small); !tt.ok(doc, err) {
+				t.Errorf("got %.80q of %d bytes, cut %v, %v", doc.Text(), len(doc.Text()), doc.Cut, err)
 			}
 		})
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Read(stopped, onePage(helvetica, streamOf("", "BT ET"))); !errors.Is(err, context.Canceled) {
+	if _, err := Read(stopped, onePage(helvetica, streamOf("", "BT ET")), Limits{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("who was stopped gets %v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestMutatedFilesCrashNothing(t *testing.T) {
 				broken = []byte("%")
 			}
 		}
-		_, _ = Read(context.Background(), broken)
+		_, _ = Read(context.Background(), broken, Limits{})
 	}
 }
 
@@ -171,8 +171,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(onePage(helvetica, streamOf("/Filter /FlateDecode", deflated("BT /F1 10 Tf [(Ot) 20 (ters) -333 (are)] TJ ET"))))
 	f.Add(onePage("<< /Subtype /Type0 /DescendantFonts [<< /W [0 [1 2] 3 4 5] >>] /ToUnicode 6 0 R >>", streamOf("", "BT /F1 10 Tf <0001> Tj ET"), streamOf("", "1 beginbfrange <00> <FF> [<41>] endbfrange")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, err := Read(t.Context(), data)
-		if err != nil && doc.Text != "" {
+		doc, err := Read(t.Context(), data, Limits{})
+		if err != nil && doc.Text() != "" {
 			t.Error("an error comes with text")
 		}
 	})

@@ -17,6 +17,7 @@
 package pdftext
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,60 +27,90 @@ import (
 // Document is what can be read of a file.
 type Document struct {
 	Title string // as its author wrote it; often empty
-	Text  string
+	Pages []Page
 	Cut   bool // there is more in the file
+}
+
+// Page has the lines of a page, in the order in which they are drawn.
+type Page []Line
+
+// Line is what stands at one height.
+type Line struct {
+	Text  string
+	Size  float64 // of its largest characters
+	Apart bool    // it does not stand close to the line before: a paragraph begins
+}
+
+// Text is the whole text: lines, with empty ones between paragraphs and pages.
+func (d *Document) Text() string {
+	var b strings.Builder
+	for i, p := range d.Pages {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		for j, l := range p {
+			switch {
+			case j == 0:
+			case l.Apart:
+				b.WriteString("\n\n")
+			default:
+				b.WriteByte('\n')
+			}
+			b.WriteString(l.Text)
+		}
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // Bounds of what one file may cost.
 const (
 	mostObjects = 500_000
-	mostPages   = 5_000
 	mostDepth   = 60
 	mostForms   = 8 // drawn inside of each other
 )
 
-// limits are those bounds that cost time to reach; tests have smaller ones.
-type limits struct {
-	unpacked  int // bytes
-	text      int // bytes
-	operators int
+// Limits are the bounds that a caller may set. The zero value of each means its default.
+type Limits struct {
+	Unpacked  int // bytes that all that is packed may unpack to; 64 MiB
+	Text      int // bytes of text that are read; 4 MiB
+	Pages     int // 5,000
+	Operators int // 3 million
 }
 
-var usual = limits{unpacked: 64 << 20, text: 4 << 20, operators: 3_000_000}
+func (l Limits) withDefaults() Limits {
+	return Limits{cmp.Or(l.Unpacked, 64<<20), cmp.Or(l.Text, 4<<20), cmp.Or(l.Pages, 5_000), cmp.Or(l.Operators, 3_000_000)}
+}
 
+// Why a file is not read. Other errors say that it is damaged.
 var (
-	errTooMuch   = errors.New("the PDF unpacks to more than can be read")
-	errEncrypted = errors.New("the PDF is encrypted; look for another copy")
-	errNoPages   = errors.New("the PDF has no pages that can be read; it may be damaged")
+	ErrTooMuch   = errors.New("the PDF unpacks to more than can be read")
+	ErrEncrypted = errors.New("the PDF is encrypted; look for another copy")
+	ErrNoPages   = errors.New("the PDF has no pages that can be read; it may be damaged")
 )
 
 // Read reads a file.
-func Read(ctx context.Context, data []byte) (Document, error) { return read(ctx, data, usual) }
-
-func read(ctx context.Context, data []byte, most limits) (doc Document, err error) {
+func Read(ctx context.Context, data []byte, most Limits) (doc Document, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			doc, err = Document{}, fmt.Errorf("the PDF is damaged: %v", r)
 		}
 	}()
-	f := &file{ctx: ctx, most: most, data: data, objects: map[int]any{}, unpacked: map[*stream][]byte{}, fonts: map[*dict]*font{}}
+	f := &file{ctx: ctx, most: most.withDefaults(), data: data, objects: map[int]any{}, unpacked: map[*stream][]byte{}, fonts: map[*dict]*font{}}
 	if err := f.scan(); err != nil {
 		return Document{}, err
 	}
 	pages := f.pages()
 	if len(pages) == 0 {
-		return Document{}, errNoPages
+		return Document{}, ErrNoPages
 	}
-	out := &writer{most: most.text}
-	for i, p := range pages {
-		if i > 0 {
-			out.page()
-		}
+	out := &writer{most: f.most.Text}
+	for _, p := range pages {
+		out.page()
 		if err := f.draw(p, out); err != nil {
 			if ctx.Err() != nil {
 				return Document{}, ctx.Err()
 			}
-			if out.b.Len() == 0 {
+			if out.bytes == 0 {
 				return Document{}, err
 			}
 			out.full = true
@@ -88,6 +119,5 @@ func read(ctx context.Context, data []byte, most limits) (doc Document, err erro
 			break
 		}
 	}
-	doc = Document{Title: f.title(), Text: strings.TrimSpace(out.b.String()), Cut: out.full || f.more}
-	return doc, nil
+	return Document{Title: f.title(), Pages: out.done(), Cut: out.full || f.more}, nil
 }

@@ -49,8 +49,8 @@ func (f *file) draw(p page, out *writer) error {
 				return err
 			}
 			all = append(append(all, data...), '\n')
-			if len(all) > f.most.unpacked {
-				return errTooMuch
+			if len(all) > f.most.Unpacked {
+				return ErrTooMuch
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func (p *pen) run(data []byte, resources *dict) error {
 		if kw == end {
 			return nil
 		}
-		if p.f.ops++; p.f.ops > p.f.most.operators {
+		if p.f.ops++; p.f.ops > p.f.most.Operators {
 			p.out.full = true
 		}
 		if p.f.ops%1024 == 0 && p.f.ctx.Err() != nil {
@@ -235,24 +235,46 @@ func (p *pen) form(args []any, resources *dict) error {
 
 // writer makes lines of characters that are put somewhere.
 type writer struct {
-	b        strings.Builder
-	most     int // bytes
+	pages    []Page
+	text     strings.Builder // of the line that is being written
+	line     Line
+	begun    bool // there is one
+	bytes    int  // written so far
+	most     int
 	full     bool
-	begun    bool // on this page
 	endX     float64
 	baseline float64
 	height   float64
-	blank    bool // the last character is a space or the end of a line
+	blank    bool // the last character is a space, or there is none
 }
 
+// page begins a page.
 func (w *writer) page() {
-	w.b.WriteString("\n\n")
-	w.begun = false
+	w.end()
+	w.pages = append(w.pages, nil)
+}
+
+// end ends the line.
+func (w *writer) end() {
+	if text := strings.TrimRight(w.text.String(), " "); text != "" {
+		w.line.Text = text
+		last := &w.pages[len(w.pages)-1]
+		*last = append(*last, w.line)
+		w.bytes++ // for the end of the line
+	}
+	w.text.Reset()
+	w.line, w.begun, w.blank = Line{}, false, true
+}
+
+// done ends the last line.
+func (w *writer) done() []Page {
+	w.end()
+	return w.pages
 }
 
 // put writes characters that are drawn from (x, y) to (toX, toY).
 func (w *writer) put(chars string, x, y, toX, _, height float64) {
-	if w.b.Len() > w.most {
+	if w.bytes > w.most {
 		w.full = true
 		return
 	}
@@ -262,30 +284,34 @@ func (w *writer) put(chars string, x, y, toX, _, height float64) {
 		down, gap := math.Abs(y-w.baseline), x-w.endX
 		switch {
 		case down > 1.8*tall:
-			w.write("\n\n")
+			w.end()
+			w.line.Apart = true
 		case down > 0.6*tall, gap < -2*tall:
-			w.write("\n")
+			w.end()
 		case gap > 0.17*height && !w.blank:
 			w.write(" ")
 		}
 	}
-	w.begun = true
 	// What stands a little higher or lower, as an exponent does, is on the line.
-	if math.Abs(y-w.baseline) > 0.6*max(height, w.height) || height >= w.height {
+	if math.Abs(y-w.baseline) > 0.6*max(height, w.height) || height >= w.height || !w.begun {
 		w.baseline, w.height = y, height
 	}
+	w.begun = true
 	w.endX = toX
+	if strings.TrimSpace(chars) != "" {
+		w.line.Size = max(w.line.Size, height)
+	}
 	w.write(chars)
 }
 
-var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00A0", " ", "\r", "", "\x00", "")
+var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00A0", " ", "\n", " ", "\r", "", "\x00", "")
 
 func (w *writer) write(s string) {
 	s = ligatures.Replace(s)
 	if s == "" || s == " " && w.blank {
 		return
 	}
-	w.b.WriteString(s)
-	c := s[len(s)-1]
-	w.blank = c == ' ' || c == '\n'
+	w.text.WriteString(s)
+	w.bytes += len(s)
+	w.blank = s[len(s)-1] == ' '
 }

@@ -12,7 +12,7 @@ import (
 // file is a PDF file with its objects.
 type file struct {
 	ctx      context.Context
-	most     limits
+	most     Limits
 	data     []byte
 	objects  map[int]any
 	trailers []*dict
@@ -74,7 +74,7 @@ func (f *file) scan() error {
 	}
 	for _, t := range f.trailers {
 		if t.get("Encrypt") != nil {
-			return errEncrypted
+			return ErrEncrypted
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (f *file) contained(s *stream) error {
 		f.trailers = append(f.trailers, s.dict)
 	case name("ObjStm"):
 		if len(f.trailers) > 0 && f.trailers[len(f.trailers)-1].get("Encrypt") != nil {
-			return errEncrypted
+			return ErrEncrypted
 		}
 		data, err := f.unpack(s)
 		if err != nil {
@@ -223,10 +223,10 @@ func (f *file) unpack(s *stream) ([]byte, error) {
 			data = nil
 			continue
 		}
-		left := f.most.unpacked - f.bytes
+		left := f.most.Unpacked - f.bytes
 		out, err := io.ReadAll(io.LimitReader(r, int64(left)+1))
 		if len(out) > left {
-			return nil, errTooMuch
+			return nil, ErrTooMuch
 		}
 		_ = err // what came before a damage is worth reading
 		f.bytes += len(out)
@@ -309,7 +309,7 @@ func (f *file) pages() []page {
 		if d == nil || seen[d] || depth > mostDepth {
 			return
 		}
-		if len(out) >= mostPages {
+		if len(out) >= f.most.Pages {
 			f.more = true
 			return
 		}
