@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/tributary-ai/tributary/agent"
@@ -20,6 +21,7 @@ func (t *team) synthesise(ctx context.Context, s *graph.Scope) (graph.Command, e
 	if err := t.announce(ctx, s, &st); err != nil {
 		return graph.Command{}, err
 	}
+	st.Spoken = inboxes.Get(s).close("the lead puts the answer together; ask again when it is there")
 	msg, ended, voided := s.Recall().Turn(s.Execution())
 	if !ended {
 		var err error
@@ -33,7 +35,7 @@ func (t *team) synthesise(ctx context.Context, s *graph.Scope) (graph.Command, e
 // answer asks the lead. If it cannot be had, the findings are the answer.
 func (t *team) answer(ctx context.Context, s *graph.Scope, st *State, voided string) (item.Message, error) {
 	opts := t.callOptions(s)
-	opts.Replaces = voided
+	opts.Replaces, opts.Whole = voided, true
 	found := false
 	for _, f := range st.Findings {
 		found = found || f.Status == event.Success
@@ -95,6 +97,9 @@ func (t *team) request(st *State, question string) model.Request {
 		results = append(results, res)
 	}
 	req.Messages = append([]item.Message{item.UserText("question", question), calls}, results...)
+	if said := t.meanwhile(st); said != "" {
+		req.Messages = slices.Insert(req.Messages, 1, item.UserText("spoken", said))
+	}
 	return req
 }
 

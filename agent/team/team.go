@@ -40,6 +40,8 @@ type Expert struct {
 	Instructions string `json:"instructions,omitempty" jsonschema:"how the expert works and what it must heed"`
 	// Tools are the names of those that it may use; none named: all.
 	Tools []string `json:"tools,omitempty"`
+	// Toolless says that it may use none.
+	Toolless bool `json:"toolless,omitempty"`
 	// Model is the name of the model that it asks, see [Options.Models]; empty: the lead's.
 	Model string `json:"model,omitempty"`
 }
@@ -131,6 +133,8 @@ type State struct {
 	Stopped string `json:"stopped,omitempty"`
 	// Note is what a person remarked about the plan.
 	Note string `json:"note,omitempty"`
+	// Spoken is what people have said to the team while it worked.
+	Spoken []event.Spoken `json:"spoken,omitempty"`
 	// Drafts counts what the lead was asked for.
 	Drafts int `json:"drafts,omitempty"`
 }

@@ -95,6 +95,7 @@ var sections = []section{
 	{"process: start, memory, size", program, givenIdle, ""},
 	{"documents: indexing and searching", documents, "", ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},
+	{"teams: experts at the pace of models, from a token's making to its reader", expertTeams, "", "as many ordinary runs, same run"},
 	{"agents: middleware", middlewares, "", ""},
 	{"sandbox: one command, from the call to its result", sandboxed, "", "the bare interpreter, same run"},
 }

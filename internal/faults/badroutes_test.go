@@ -184,6 +184,7 @@ var badRoutes = map[string]badRoute{
 		"question": aString, "assistant": aString, "model": aString, "thread_id": anID, "metadata": anObj, "stream": aBool, "mode": aWord, "rounds": anInt, "experts": list,
 		"invent": aBool, "lead_plans": aBool, "replan": aBool, "review": aBool, "plan": list, "judge": anObj, "budget": anObj,
 	}},
+	"POST /teams/{run}/commands": {good: `{"type":"cancel"}`, fields: map[string]kind{"type": aWord, "expert": aString, "text": aString, "message_id": aString, "phase": aString, "interrupt_id": aString}},
 	"GET /teams/{run}/events": {query: []string{"?after=x after", "?after=-2 after", "?after=1.5 after", "?after=99999999999999999999 after", "?after=100000 after"}},
 	"GET /teams/{run}/ws":     {query: []string{"?after=x after", "?after=100000 after"}, socket: true},
 	"POST /tasks/{id}/input":  {good: `{"interrupt_id":"x","value":1}`, fields: map[string]kind{"interrupt_id": aString, "answers": anObj, "metadata": anObj, "stream": aBool}},
