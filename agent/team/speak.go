@@ -126,20 +126,16 @@ func (j *job) hearing() agent.Middleware {
 	}
 }
 
-// meanwhile is what people said while the team worked, for the lead; empty if nobody said anything.
+// meanwhile is what people said while the team worked, for the lead, below the question.
 func (t *team) meanwhile(st *State) string {
-	if len(st.Spoken) == 0 {
-		return ""
-	}
 	var b strings.Builder
-	b.WriteString("Said while the team worked:")
 	for _, w := range st.Spoken {
-		to := "all"
+		b.WriteString("\n\n")
 		if w.To != "" {
 			e, _ := st.expert(&t.Options, w.To)
-			to = e.Name
+			b.WriteString("(to " + e.Name + ") ")
 		}
-		fmt.Fprintf(&b, "\n- to %s: %s", to, w.Text)
+		b.WriteString(w.Text)
 	}
 	return b.String()
 }

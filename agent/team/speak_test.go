@@ -26,6 +26,9 @@ func heard(req model.Request) (words []string) {
 		if strings.HasPrefix(m.ID, "spoken") {
 			words = append(words, m.Text())
 		}
+		if _, said, ok := strings.Cut(m.Text(), "\n\n"); m.ID == "question" && ok {
+			words = append(words, said)
+		}
 	}
 	return words
 }
@@ -90,7 +93,7 @@ func TestWordsReachTheNextTurnOfWhomTheyAreForAndTheLead(t *testing.T) {
 			t.Errorf("%s was shown %s, want %s", name, got, all)
 		}
 	}
-	if said := turns["lead"][0]; len(said) != 1 || !strings.Contains(said[0], "to Ada: Mind the tides.") || !strings.Contains(said[0], "to all: Be brief.") {
+	if said := turns["lead"][0]; len(said) != 1 || !strings.Contains(said[0], "(to Ada) Mind the tides.") || !strings.Contains(said[0], "\n\nBe brief.") {
 		t.Errorf("the lead was shown %q", said)
 	}
 	// A page that is loaded anew shows what was said, once, and what she had answered before that is a step and no answer.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/tributary-ai/tributary/agent"
@@ -69,6 +68,9 @@ func (t *team) request(st *State, question string) model.Request {
 	if t.Mode == Debate {
 		task = "You judge a debate between experts. Say what each side has shown, decide, and give your reasons; keep their citations [^n]."
 	}
+	if len(st.Spoken) > 0 {
+		task += "\nBelow the question stands what a person said to you or to the experts while they worked: heed it."
+	}
 	if gone := t.absent(st); gone != "" {
 		task += "\nThese are missing, and your answer must say so: " + gone
 	}
@@ -96,10 +98,7 @@ func (t *team) request(st *State, question string) model.Request {
 		}
 		results = append(results, res)
 	}
-	req.Messages = append([]item.Message{item.UserText("question", question), calls}, results...)
-	if said := t.meanwhile(st); said != "" {
-		req.Messages = slices.Insert(req.Messages, 1, item.UserText("spoken", said))
-	}
+	req.Messages = append([]item.Message{item.UserText("question", question+t.meanwhile(st)), calls}, results...)
 	return req
 }
 

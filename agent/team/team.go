@@ -95,9 +95,9 @@ type Options struct {
 // Standing are the experts of a team that was given none: three ways of looking at any question.
 func Standing() []Expert {
 	return []Expert{
-		{Name: "Guide", Role: "purpose, parts and way of working", Instructions: "Explain the matter itself: what it is, what it is made of, how the parts work together."},
-		{Name: "Skeptic", Role: "limits, risks and failures", Instructions: "Look for what goes wrong: limits, risks, failures, what is promised and not kept. Be fair."},
-		{Name: "Practitioner", Role: "configuration, commands and examples", Instructions: "Look at it as somebody who has to do it tomorrow: steps, settings, commands, examples, costs."},
+		{Name: "Guide", Role: "how it works, step by step", Instructions: "Explain the matter itself: what it is, what it is made of, how the parts work together."},
+		{Name: "Skeptic", Role: "what can fail or be lost", Instructions: "Look for what goes wrong: limits, risks, failures, what is promised and not kept. Be fair."},
+		{Name: "Practitioner", Role: "settings, commands and defaults", Instructions: "Look at it as somebody who has to do it tomorrow: steps, settings, commands, examples, costs."},
 	}
 }
 

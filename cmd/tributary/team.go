@@ -33,7 +33,7 @@ type teamCmd struct {
 	Review   bool     `help:"Show the plan and ask before anything is done."`
 	Thread   string   `help:"Go on with this conversation." placeholder:"ID"`
 	Model    string   `help:"Ask this model." placeholder:"NAME"`
-	JSON     bool     `help:"Print the frames of the team's wire, a line each, for programs. Lines of standard input are words for the team, or the answer to a question." name:"json"`
+	JSON     bool     `help:"Print the frames of the team's wire, a line each, for programs. Lines of standard input are commands of that wire, or the answer to what is asked." name:"json"`
 	Quiet    bool     `help:"Print the answer of the team and nothing else." short:"q"`
 }
 
@@ -146,7 +146,10 @@ func (s *teamScreen) answer() (any, error) {
 	if !s.json {
 		fmt.Fprint(s.env.stderr, s.question())
 	}
-	line, ok := <-s.lines()
+	line, ok := s.early, s.early != ""
+	if s.early = ""; !ok {
+		line, ok = <-s.lines()
+	}
 	if !ok {
 		return nil, errors.New("nobody has answered what the team asks; the thread waits, go on with it over the server")
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,6 +32,7 @@ type teamScreen struct {
 	end      teamwire.Frame
 	typed    <-chan string // what a person types; nil while nobody reads it
 	listens  bool          // people may speak
+	early    string        // an answer of a program's that came before the question
 	followed string        // the run that proj is of
 }
 
@@ -261,15 +261,42 @@ func (s *teamScreen) tick() {
 	s.redraw()
 }
 
-// hear takes a line that a person has typed: words for all, "@name words" for one, "/stop name" stops one.
+// order is a command of the team's wire, as programs give them.
+type order struct{ Type, Expert, Phase, Text string }
+
+// obey takes a line of a program's. What is no command is the answer to a question that comes.
+func (s *teamScreen) obey(line string) {
+	var o order
+	var err error
+	switch _ = json.Unmarshal([]byte(line), &o); o.Type { // other JSON has no type
+	case "speak":
+		err = s.desk.speak(s.env.ctx, s.run, tributary.Words{To: o.Expert, Text: o.Text})
+	case "cancel_expert":
+		err = s.desk.dismiss(s.env.ctx, s.run, o.Phase, o.Expert)
+	default:
+		s.early = line
+		return
+	}
+	reply := map[string]string{"type": "accepted", "command": o.Type}
+	if err != nil {
+		reply = map[string]string{"type": "refused", "command": o.Type, "message": err.Error()}
+	}
+	raw, _ := json.Marshal(reply) // strings can be encoded
+	fmt.Fprintf(s.env.stdout, "%s\n", raw)
+}
+
+// hear takes a line that was typed: words for all, "@name words" for one, "/stop name" stops one.
 func (s *teamScreen) hear(line string) {
+	if s.json {
+		s.obey(line)
+		return
+	}
 	s.entered()
 	if line == "" {
 		s.redraw()
 		return
 	}
-	ctx, cancel := context.WithCancel(s.env.ctx)
-	defer cancel()
+	ctx := s.env.ctx
 	var err error
 	switch first, rest, _ := strings.Cut(line, " "); {
 	case first == "/stop":
@@ -289,10 +316,7 @@ func (s *teamScreen) hear(line string) {
 	default:
 		err = s.desk.speak(ctx, s.run, tributary.Words{Text: line})
 	}
-	if err != nil && s.json {
-		raw, _ := json.Marshal(map[string]string{"type": "refused", "message": err.Error()}) // strings can be encoded
-		fmt.Fprintf(s.env.stdout, "%s\n", raw)
-	} else if err != nil {
+	if err != nil {
 		s.tell("! " + err.Error())
 	}
 	s.redraw()
