@@ -114,12 +114,17 @@ func (s *teamScreen) take(f teamwire.Frame) {
 			s.line("· %s: %s", m.Name, m.Role)
 		}
 	case "plan_update":
-		s.plan = f.Steps
-		var steps []string
-		for _, p := range f.Steps {
-			steps = append(steps, p.Title+" "+p.Status)
+		var was, is []string
+		for _, p := range s.plan {
+			was = append(was, p.Title+" "+p.Status)
 		}
-		s.line("□ %s", strings.Join(steps, ", "))
+		s.plan = f.Steps
+		for _, p := range f.Steps {
+			is = append(is, p.Title+" "+p.Status)
+		}
+		if !slices.Equal(was, is) {
+			s.line("□ %s", strings.Join(is, ", "))
+		}
 	case "expert_step":
 		s.step(c, f)
 	case "expert_result_chunk":

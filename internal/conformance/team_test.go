@@ -37,6 +37,10 @@ func serveTeams(t *testing.T, m model.Model, writeTimeout time.Duration) (url st
 	}
 	gone := make(chan string, 100)
 	h := httptest.NewUnstartedServer(watched{srv, gone})
+	h.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		_ = c.(*net.TCPConn).SetWriteBuffer(16 << 10) // so that little is enough to fill it
+		return ctx
+	}
 	h.Start()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
@@ -131,7 +135,7 @@ func TestAClientOfNodesReadsATeamThroughCuts(t *testing.T) {
 
 // A client that takes nothing is dropped when its time is over, and nobody else notices. It comes back with what it has.
 func TestASlowReaderOfATeamIsDroppedAndComesBack(t *testing.T) {
-	word := strings.Repeat("long ", 10_000)
+	word := strings.Repeat("long ", 1000)
 	m := scripted.New(func(req model.Request) scripted.Script {
 		if !strings.HasPrefix(req.System, "You are ") {
 			return scripted.Words("All in all.")
