@@ -6,6 +6,6 @@ var All = []Story{
 	interruptAndResume, parallelInterrupts, breakpoint,
 	errorMidStream, retryWithReset, warning, panicking, failingTools, timeout,
 	cancel, crash, crashInSubAgent, drainInSubAgent, cancelAfterCrash, powerLoss, unknownOutcome, drain, queued,
-	customEvents, whatTheModelSaw, stateFields, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
+	customEvents, whatTheModelSaw, stateFields, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, spokenTo, newerVersion,
 	planMode, toolApproval, clarificationAfterRestart, subAgentsOneCancelled, fileAsArtifact,
 }
