@@ -118,10 +118,13 @@ func mustBeWhole(t *testing.T, n int, lines []string) {
 			results[f.Expert] = *f.Content
 		case "team_spoken":
 			spoken++
+		case "team_synthesis":
+			results["lead"] = *f.Content
 		}
 	}
+	// Words that come when she has just ended are for the lead, who reads all of them.
 	heard := results["ada"] == adaHeard
-	if spoken > 1 || heard != (spoken == 1) || !heard && results["ada"] != adaSays || results["ben"] != benSays {
+	if spoken > 1 || heard && spoken == 0 || (results["lead"] == leadHeard) != (spoken == 1) || !heard && results["ada"] != adaSays || results["ben"] != benSays {
 		t.Errorf("killed after %d events: %d words, and the results are %q", n, spoken, results)
 	}
 }
@@ -132,6 +135,8 @@ const (
 	adaSays  = "Rivers rise when it rains."
 	adaHeard = "Rivers rise, and I mind the tides."
 	benSays  = "Seas fall when it does not."
+
+	leadHeard = "Both are so, and we mind the tides."
 )
 
 // teamChild asks a team, or goes on with it, speaks to Ada when she has begun, and prints what a follower sees.
@@ -147,6 +152,9 @@ func teamChild(dir string) error {
 			return say.Words(adaSays)
 		case strings.HasPrefix(req.System, "You are ben,"):
 			return say.Words(benSays)
+		}
+		if strings.Contains(req.Messages[0].Text(), "Mind the tides.") {
+			return say.Words(leadHeard)
 		}
 		return say.Words("Both are so.")
 	})

@@ -17,10 +17,12 @@ import (
 // synthesise makes one answer of the findings and dissolves the team.
 func (t *team) synthesise(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 	st := t.state.Get(s)
+	in := inboxes.Get(s)
+	in.close("the lead puts the answer together; ask again when it is there") // first: after a crash the answer may be there
 	if err := t.announce(ctx, s, &st); err != nil {
 		return graph.Command{}, err
 	}
-	st.Spoken = inboxes.Get(s).close("the lead puts the answer together; ask again when it is there")
+	st.Spoken = in.all()
 	msg, ended, voided := s.Recall().Turn(s.Execution())
 	if !ended {
 		var err error
