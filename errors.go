@@ -23,6 +23,8 @@ var (
 	ErrTooMany = run.ErrTooMany
 	// ErrNotPending: an answer answers nothing, since the question has its answer or was never asked.
 	ErrNotPending = graph.ErrNotPending
+	// ErrNotListening: nobody of a run hears what is said to it, or not any more.
+	ErrNotListening = graph.ErrNobodyListens
 	// ErrLost: a position lies in a part of the log that was lost with the power, or beyond its end. Start over.
 	ErrLost = journal.ErrLost
 	// ErrForbidden: the request wants something that the settings do not allow.

@@ -9,8 +9,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
-		if err := crashChild(dir); err != nil {
+	for name, child := range map[string]func(dir string) error{childEnv: crashChild, teamChildEnv: teamChild} {
+		dir := os.Getenv(name)
+		if dir == "" {
+			continue
+		}
+		if err := child(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -141,6 +141,33 @@ func (r *Runtime) cancel(ctx context.Context, owner, id string, action run.Actio
 	return runOf(rn), nil
 }
 
+// Words are what a person says to the agents of a run while they work.
+type Words struct {
+	// ID makes it safe to say something again: words with the same id are said once. Empty for one of the runtime's making.
+	ID string
+	// To is whom they are for, an expert of a team; empty for all.
+	To   string
+	Text string
+}
+
+// Speak says something to the agents of a run while they work; those of a team listen. When it returns, the words are on disk and an
+// [event.Spoken] of the run, and whoever they are for reads them in its next turn, also after a crash. [ErrNotListening] says that
+// nobody will.
+func (r *Runtime) Speak(ctx context.Context, owner, id string, w Words) error {
+	_, err := r.engine.Speak(ctx, identity(owner), id, event.Spoken{ID: w.ID, To: w.To, Text: w.Text})
+	return r.told(err)
+}
+
+// CancelTask stops one sub-agent of a run, by the id of its task, and lets the run go on without it. One that has ended, or has not
+// begun, is not stopped.
+func (r *Runtime) CancelTask(ctx context.Context, owner, id, task string) (Run, error) {
+	rn, err := r.engine.CancelTask(ctx, identity(owner), id, task)
+	if err != nil {
+		return Run{}, r.told(err)
+	}
+	return runOf(rn), nil
+}
+
 // wantObject refuses what is not a JSON object, or nothing.
 func wantObject(field string, raw json.RawMessage) error {
 	if len(raw) == 0 {

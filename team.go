@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/tributary-ai/tributary/agent"
@@ -97,6 +98,16 @@ func (r *Runtime) buildTeam(ctx context.Context, c Config) (*graph.Graph, error)
 	for _, w := range choice.Warnings {
 		warnings = append(warnings, event.Warned(w))
 	}
+	for i := range want.Experts {
+		if err := r.introduce(ctx, c.Owner, &want.Experts[i]); err != nil {
+			return nil, err
+		}
+	}
+	if want.Judge != nil {
+		if err := r.introduce(ctx, c.Owner, want.Judge); err != nil {
+			return nil, err
+		}
+	}
 	g, err := team.New(team.Options{
 		Agent: agent.Options{
 			Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: r.opt.Retry.policy(r.opt.Answers), Breakers: r.breaker, MaxSteps: steps, Log: r.log,
@@ -111,6 +122,40 @@ func (r *Runtime) buildTeam(ctx context.Context, c Config) (*graph.Graph, error)
 		return nil, run.Invalidf("team."+wrong.Field, "%s", wrong.Reason)
 	}
 	return g, err
+}
+
+// introduce completes a member of whom only the name is known: one of the owner's agents, one of the standing experts, or somebody who
+// looks at what the name says.
+func (r *Runtime) introduce(ctx context.Context, owner string, x *team.Expert) error {
+	if x.Role != "" || x.Instructions != "" {
+		return nil
+	}
+	if r.opt.Expert != nil {
+		known, err := r.opt.Expert(ctx, owner, x.Name)
+		if err == nil {
+			known.Name = x.Name
+			if x.Model != "" {
+				known.Model = x.Model
+			}
+			if len(x.Tools) > 0 {
+				known.Tools, known.Toolless = x.Tools, false
+			}
+			*x = known
+			return nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return run.Invalidf("team.experts", "%s: %v", x.Name, err)
+		}
+	}
+	for _, known := range team.Standing() {
+		if strings.EqualFold(known.Name, x.Name) {
+			known.Tools, known.Model = x.Tools, x.Model
+			*x = known
+			return nil
+		}
+	}
+	x.Role = x.Name
+	return nil
 }
 
 // modelNamed is the model that a run gets who asks for it by name.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/lead"
+	"github.com/tributary-ai/tributary/agent/team"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/background"
 	"github.com/tributary-ai/tributary/internal/catalogue"
@@ -88,6 +89,9 @@ type Options struct {
 	// Team adds the graph "team", a team of experts with the models and the tools of the built-in agent; see package agent/team. A run
 	// says in configurable.team how it works: mode, rounds, experts, plan, review and so on.
 	Team bool
+	// Expert finds a member of a team of whom the request says nothing but the name: an agent of the owner's own. Nil, or an error that is
+	// [ErrNotFound]: nobody is known by that name.
+	Expert func(ctx context.Context, owner, name string) (team.Expert, error)
 	// Graphs are further graphs by name; one named "agent" replaces the built-in.
 	Graphs map[string]Builder
 

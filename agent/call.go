@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -37,6 +38,8 @@ type CallOptions struct {
 	Accept func(item.Message) error
 	// Log is where a panic of the model's program is written; nil: nowhere.
 	Log *slog.Logger
+	// Whole has a model whose stream breaks before anything of it was shown, or that cannot stream, asked once for the whole answer.
+	Whole bool
 	// Quiet keeps to itself what an earlier call of the same agent has already warned of.
 	Quiet bool
 }
@@ -142,6 +145,7 @@ func (c *call) start(ctx context.Context, info event.TurnStarted) (*turn.Writer,
 
 // ask calls one model as often as the policy allows. A failure is the model's, an error ends the call.
 func (c *call) ask(ctx context.Context, m model.Model, info model.Info, req model.Request) (item.Message, *model.Error, error) {
+	whole := !c.opts.Whole // it was asked without streaming, or must not be
 	for n := 1; ; n++ {
 		p, rest, err := c.enter(ctx, info)
 		if err != nil {
@@ -164,7 +168,9 @@ func (c *call) ask(ctx context.Context, m model.Model, info model.Info, req mode
 			return item.Message{}, nil, err
 		}
 		p.failed(failed.reason.Class)
-		if !failed.again {
+		req.Whole = !whole && failed.unseen && noStream(failed.reason)
+		whole = whole || req.Whole
+		if !failed.again && !req.Whole {
 			return item.Message{}, failed.reason, nil
 		}
 		if err := pause(ctx, failed.wait); err != nil {
@@ -188,6 +194,18 @@ type tryError struct {
 	reason *model.Error
 	again  bool
 	wait   time.Duration
+	unseen bool // nobody has seen anything of it
+}
+
+// noStream reports that a failure may be that of streaming alone: the stream broke, or the server says that it has none.
+func noStream(reason *model.Error) bool {
+	switch reason.Class {
+	case model.Broken, model.Network:
+		return true
+	case model.BadRequest:
+		return strings.Contains(strings.ToLower(reason.Message), "stream")
+	}
+	return false
 }
 
 func (e *tryError) Error() string { return e.reason.Error() }
@@ -238,6 +256,9 @@ func (c *call) try(ctx context.Context, m model.Model, info model.Info, req mode
 		return item.Message{}, err
 	}
 	// Nobody has seen anything of it, so that nothing is taken from anybody.
+	if failed := (*tryError)(nil); errors.As(err, &failed) {
+		failed.unseen = true
+	}
 	c.replaces = w.ID()
 	if unwritten := w.Void(context.WithoutCancel(ctx), b.cause, b.err, b.wait); unwritten != nil {
 		return item.Message{}, unwritten

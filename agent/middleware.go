@@ -80,6 +80,9 @@ type ModelCall struct {
 	// policy has tries left; the error's text is told to people.
 	Accept func(item.Message) error
 
+	// Whole has the model asked once without streaming if its stream breaks before anything of it was shown; see [CallOptions].
+	Whole bool
+
 	replaces string        // a voided turn, from before a crash
 	answer   *item.Message // once there is one
 }

@@ -55,7 +55,7 @@ func (a *loop) ask(ctx context.Context, c *ModelCall) (item.Message, error) {
 	}
 	opts := CallOptions{
 		Agent: a.Name, Fallbacks: c.Fallbacks, Policy: a.Policy, Breakers: a.Breakers, Log: a.Log,
-		Thread: c.Step.Messages, Citable: t.pool.Has, Replaces: c.replaces, Quiet: c.Step.Number > 0, Accept: c.Accept,
+		Thread: c.Step.Messages, Citable: t.pool.Has, Replaces: c.replaces, Quiet: c.Step.Number > 0, Accept: c.Accept, Whole: c.Whole,
 	}
 	if s.NS() == "" {
 		opts.Taken = func(id string) bool { return taken(s, c.Step.Messages, id) }

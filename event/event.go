@@ -352,6 +352,15 @@ type PlanStep struct {
 	Result    string   `json:"result,omitempty"`
 }
 
+// Spoken is what a person said to the agents of a run while they work. Whoever it is for reads it in its next turn.
+type Spoken struct {
+	// ID is unique in the run: words that are said again with the same id were said once.
+	ID string `json:"id"`
+	// To is whom they are for, a member of a team; empty for all.
+	To   string `json:"to,omitempty"`
+	Text string `json:"text"`
+}
+
 // TeamDissolved is the last event of a team, also after an error or a cancel.
 type TeamDissolved struct {
 	Team    string `json:"team"`

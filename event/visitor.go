@@ -32,6 +32,7 @@ type Visitor interface {
 	ToolProgressed(ToolProgressed) error
 	TeamFormed(TeamFormed) error
 	PlanUpdated(PlanUpdated) error
+	Spoken(Spoken) error
 	TeamDissolved(TeamDissolved) error
 	Unknown(Unknown) error
 }
@@ -63,6 +64,7 @@ func (ArgumentsDelta) Kind() string  { return "arguments_delta" }
 func (ToolProgressed) Kind() string  { return "tool_progressed" }
 func (TeamFormed) Kind() string      { return "team_formed" }
 func (PlanUpdated) Kind() string     { return "plan_updated" }
+func (Spoken) Kind() string          { return "spoken" }
 func (TeamDissolved) Kind() string   { return "team_dissolved" }
 func (e Unknown) Kind() string       { return e.Name }
 
@@ -93,11 +95,12 @@ func (e ArgumentsDelta) visit(v Visitor) error  { return v.ArgumentsDelta(e) }
 func (e ToolProgressed) visit(v Visitor) error  { return v.ToolProgressed(e) }
 func (e TeamFormed) visit(v Visitor) error      { return v.TeamFormed(e) }
 func (e PlanUpdated) visit(v Visitor) error     { return v.PlanUpdated(e) }
+func (e Spoken) visit(v Visitor) error          { return v.Spoken(e) }
 func (e TeamDissolved) visit(v Visitor) error   { return v.TeamDissolved(e) }
 func (e Unknown) visit(v Visitor) error         { return v.Unknown(e) }
 
-// What is promised is what somebody will act on: that a run was accepted, where it stands, what it asks, that a tool was
-// begun and what it did. The rest can be made again after the loss of power, or missed.
+// What is promised is what somebody will act on: that a run was accepted, where it stands, what it asks, what it was
+// told, that a tool was begun and what it did. The rest can be made again after the loss of power, or missed.
 
 func (RunQueued) Promised() bool       { return true }
 func (RunStarted) Promised() bool      { return true }
@@ -126,6 +129,7 @@ func (ArgumentsDelta) Promised() bool  { return false }
 func (ToolProgressed) Promised() bool  { return false }
 func (TeamFormed) Promised() bool      { return false }
 func (PlanUpdated) Promised() bool     { return false }
+func (Spoken) Promised() bool          { return true }
 func (TeamDissolved) Promised() bool   { return false }
 func (Unknown) Promised() bool         { return false }
 
@@ -158,6 +162,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	"tool_progressed":  decode[ToolProgressed],
 	"team_formed":      decode[TeamFormed],
 	"plan_updated":     decode[PlanUpdated],
+	"spoken":           decode[Spoken],
 	"team_dissolved":   decode[TeamDissolved],
 }
 
@@ -191,6 +196,7 @@ func Kinds() []string {
 		ToolProgressed{}.Kind(),
 		TeamFormed{}.Kind(),
 		PlanUpdated{}.Kind(),
+		Spoken{}.Kind(),
 		TeamDissolved{}.Kind(),
 	}
 }

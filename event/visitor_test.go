@@ -125,6 +125,7 @@ func (r *recorder) ArgumentsDelta(e event.ArgumentsDelta) error { return r.note(
 func (r *recorder) ToolProgressed(e event.ToolProgressed) error { return r.note("ToolProgressed", e) }
 func (r *recorder) TeamFormed(e event.TeamFormed) error         { return r.note("TeamFormed", e) }
 func (r *recorder) PlanUpdated(e event.PlanUpdated) error       { return r.note("PlanUpdated", e) }
+func (r *recorder) Spoken(e event.Spoken) error                 { return r.note("Spoken", e) }
 func (r *recorder) TeamDissolved(e event.TeamDissolved) error   { return r.note("TeamDissolved", e) }
 func (r *recorder) Unknown(e event.Unknown) error               { return r.note("Unknown", e) }
 
@@ -136,7 +137,7 @@ func TestWhatSomebodyActsOnIsPromised(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	want := []string{"attempt_started", "checkpoint_saved", "interrupt_raised", "run_ended", "run_queued", "run_started"}
+	want := []string{"attempt_started", "checkpoint_saved", "interrupt_raised", "run_ended", "run_queued", "run_started", "spoken"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

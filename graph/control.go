@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/tributary-ai/tributary/event"
@@ -14,6 +15,7 @@ var ErrTaskCancelled error = &event.Error{Code: CodeCancelled, Name: "CancelledE
 type Control struct {
 	mu    sync.Mutex
 	tasks map[string]context.CancelCauseFunc
+	hear  func(ctx context.Context, words event.Spoken) error // nil: nobody listens
 }
 
 // CancelTask stops a sub-agent, and with it those that it has called. It reports whether that one is working now.
@@ -26,6 +28,47 @@ func (c *Control) CancelTask(task string) bool {
 	}
 	cancel(ErrTaskCancelled)
 	return true
+}
+
+// ErrNobodyListens says that words were said to a run none of whose agents hears what is said to it, or not now.
+var ErrNobodyListens = errors.New("nobody of the run listens now")
+
+// Speak says something to the agents of a run while they work. Without an error the words are on disk, and will be read.
+func (c *Control) Speak(ctx context.Context, words event.Spoken) error {
+	c.mu.Lock()
+	hear := c.hear
+	c.mu.Unlock()
+	if hear == nil {
+		return ErrNobodyListens
+	}
+	return hear(ctx, words)
+}
+
+func (c *Control) hush() { c.listen(nil) }
+
+func (c *Control) listen(hear func(context.Context, event.Spoken) error) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hear = hear
+}
+
+// Listen has hear called with what people say to the run from now on, until it ends or somebody else listens. hear refuses words
+// with an error, or has them recorded: record returns when they are on disk. Words that were heard before it passes by. It is called
+// from other goroutines.
+func (s *Scope) Listen(hear func(words event.Spoken, record func() error) error) {
+	x := s.engine.x
+	if x.Recorder == nil {
+		return
+	}
+	x.Control.listen(func(ctx context.Context, words event.Spoken) error {
+		return hear(words, func() error {
+			// Who said it may leave: what is queued will be on disk, and must be heard then.
+			return x.record(context.WithoutCancel(ctx), Batch{Events: []event.Envelope{{Event: words}}, Promise: true})
+		})
+	})
 }
 
 // enter makes a sub-agent reachable until leave is called.

@@ -63,7 +63,7 @@ type Execution struct {
 	Folder func() (*os.Root, error)
 	// Log is told what is for the authors of nodes and for nobody else: the stack of a panic. nil: nothing is.
 	Log *slog.Logger
-	// Control, where there is one, can stop sub-agents of the run alone.
+	// Control, where there is one, can stop sub-agents of the run alone, and speak to them.
 	Control *Control
 	// Cache, where there is one, keeps the state for the thread's next run.
 	Cache *Cache
@@ -102,6 +102,7 @@ func (g *Graph) Run(ctx context.Context, x Execution) (Result, error) {
 		after:  slices.Concat(g.after, x.InterruptAfter),
 	}
 	defer e.x.folder.close()
+	defer e.x.Control.hush()
 	if err := e.begin(ctx); err != nil {
 		return Result{}, err
 	}

@@ -269,6 +269,11 @@ type Recall interface {
 	TaskUsage(task string) item.Usage
 }
 
+// RecallSpoken is a [Recall] that knows what people have said to the run.
+type RecallSpoken interface {
+	Spoken() []event.Spoken
+}
+
 // NoRecall is the [Recall] of a first attempt.
 type NoRecall struct{}
 

@@ -220,3 +220,169 @@ func TestATeamThatCannotWorkIsRefusedByName(t *testing.T) {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 }
+
+// obey has a team do something, over HTTP or over a socket of its own.
+func (w *world) obey(over, run, command string) (accepted bool, raw string) {
+	w.Helper()
+	if over == "POST" {
+		res, body := w.call("POST", "/teams/"+run+"/commands", command)
+		return res.StatusCode == http.StatusOK, body
+	}
+	conn := w.dial("/teams/" + run + "/ws")
+	defer conn.CloseNow()
+	if err := conn.Write(w.Context(), websocket.MessageText, []byte(command)); err != nil {
+		w.Fatal(err)
+	}
+	for {
+		f, raw, ok := w.next(conn)
+		if !ok {
+			w.Fatalf("the socket was closed before it answered %s", command)
+		}
+		if f.Type == "accepted" || f.Type == "refused" {
+			return f.Type == "accepted", raw
+		}
+	}
+}
+
+// Every command means the same on the socket and as a request.
+func TestATeamIsSpokenToStoppedAndAnsweredOverSocketAndHTTPAlike(t *testing.T) {
+	for _, over := range []string{"POST", "WebSocket"} {
+		t.Run(over, func(t *testing.T) {
+			gate := make(chan struct{})
+			heard := make(chan string, 10)
+			m := scripted.New(func(req model.Request) scripted.Script {
+				last := req.Messages[len(req.Messages)-1]
+				switch {
+				case !strings.HasPrefix(req.System, "You are "):
+					return scripted.Words("Both are so.")
+				case strings.HasPrefix(last.ID, "spoken_"):
+					heard <- last.Text()
+					return scripted.Words("I heed that.")
+				case strings.HasPrefix(req.System, "You are ben,"):
+					return scripted.Words("Seas").Stall()
+				}
+				return scripted.Words("Rivers").Wait(gate).Words(" rise.")
+			})
+			w := serve(t, tributary.Options{Team: true, Models: tributary.OneModel(m)}, httpapi.Options{})
+			run := w.startTeam(`,"review":true`)
+			_, body := w.call("GET", "/teams/"+run+"/events", "")
+			var question frame
+			for _, line := range sseData(body) {
+				var f frame
+				_ = json.Unmarshal([]byte(line), &f)
+				if f.Type == "team_review" {
+					question = f
+				}
+			}
+			for command, why := range map[string]string{
+				`{"type":"speak","text":"hm"}`:                                "nobody",
+				`{"type":"speak","text":" "}`:                                 "text",
+				`{"type":"answer","value":1}`:                                 "interrupt_id",
+				`{"type":"answer","interrupt_id":"x"}`:                        "value",
+				`{"type":"answer","interrupt_id":"x","value":"accept"}`:       "not pending",
+				`{"type":"cancel_expert","expert":"ada"}`:                     "phase",
+				`{"type":"cancel_expert","expert":"ada","phase":"views"}`:     "ended",
+				`{"type":"dance"}`:                                            "speak, cancel_expert, cancel, answer",
+				`{"type":"speak","txt":"hm"}`:                                 "txt",
+				`{"type":"speak","text":"hm","message_id":"not an id, this"}`: "message_id",
+			} {
+				if ok, raw := w.obey(over, run, command); ok || !strings.Contains(raw, why) {
+					t.Errorf("%s: %s, want it refused because of %q", command, raw, why)
+				}
+			}
+			ok, raw := w.obey(over, run, fmt.Sprintf(`{"type":"answer","interrupt_id":%q,"value":"accept","id":"a"}`, question.Interrupt))
+			var reply struct {
+				ID   string
+				Next struct{ Run, Events, Ws string }
+			}
+			if err := json.Unmarshal([]byte(raw), &reply); !ok || err != nil || reply.ID != "a" || reply.Next.Run == "" || reply.Next.Ws != "/teams/"+reply.Next.Run+"/ws" {
+				t.Fatalf("the answer: %v %s", err, raw)
+			}
+			if ok, raw := w.obey("POST", run, fmt.Sprintf(`{"type":"answer","interrupt_id":%q,"value":"accept"}`, question.Interrupt)); ok {
+				t.Errorf("answered twice: %s", raw)
+			}
+			run = reply.Next.Run
+			conn := w.dial(reply.Next.Ws)
+			defer conn.CloseNow()
+			said := map[string]bool{}
+			ben, words := "", 0
+			for {
+				f, raw, more := w.next(conn)
+				if !more {
+					break
+				}
+				switch {
+				case f.Delta != "" && f.Expert != "" && !said[f.Expert]:
+					said[f.Expert] = true
+					command := `{"type":"cancel_expert","expert":"ben","phase":"views"}`
+					if f.Expert == "ada" {
+						if ok, raw := w.obey(over, run, `{"type":"speak","expert":"nobody","text":"x"}`); ok || !strings.Contains(raw, "ada, ben") {
+							t.Errorf("words for nobody: %s", raw)
+						}
+						command = `{"type":"speak","expert":"ada","text":"Mind the tides.","message_id":"w1"}`
+						if ok, raw := w.obey(over, run, command); !ok { // and once more, as one who got no reply
+							t.Errorf("%s: %s", command, raw)
+						}
+					}
+					if ok, raw := w.obey(over, run, command); !ok {
+						t.Errorf("%s: %s", command, raw)
+					}
+					if f.Expert == "ada" {
+						close(gate)
+					}
+				case f.Type == "team_spoken":
+					words++
+				case f.Type == "expert_result" && f.Expert == "ben":
+					ben = f.Status + " " + f.Content
+				case f.Type == "expert_result" && f.Content != "I heed that.":
+					t.Errorf("ada's result: %s", raw)
+				}
+			}
+			if got := <-heard; got != "Mind the tides." || words != 1 || len(heard) != 0 {
+				t.Errorf("ada heard %q, and %d frames tell of it; want it once", got, words)
+			}
+			if ben != "cancelled Seas" {
+				t.Errorf("ben: %q", ben)
+			}
+			if ok, raw := w.obey("POST", run, `{"type":"speak","text":"still there?"}`); ok || !strings.Contains(raw, "nobody") {
+				t.Errorf("words for a team that has ended: %s", raw)
+			}
+		})
+	}
+}
+
+// Who reads a team's question on a socket may answer it there: the socket waits.
+func TestAReviewIsAnsweredOnTheSocketThatShowedIt(t *testing.T) {
+	gate := make(chan struct{})
+	close(gate)
+	w := serveTeam(t, gate)
+	conn := w.dial("/teams/" + w.startTeam(`,"review":true`) + "/ws")
+	defer conn.CloseNow()
+	asked, next := "", ""
+	for {
+		f, raw, ok := w.next(conn)
+		if !ok {
+			break
+		}
+		switch f.Type {
+		case "team_review":
+			asked = f.Interrupt
+		case "team_dissolved":
+			if err := conn.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil, `{"type":"answer","interrupt_id":%q,"value":"accept"}`, asked)); err != nil {
+				t.Fatal(err)
+			}
+		case "accepted", "refused":
+			var reply struct{ Next struct{ Events string } }
+			if err := json.Unmarshal([]byte(raw), &reply); err != nil || f.Type == "refused" {
+				t.Fatalf("%v %s", err, raw)
+			}
+			next = reply.Next.Events
+		}
+	}
+	if next == "" {
+		t.Fatal("the socket was closed before the question was answered")
+	}
+	if _, body := w.call("GET", next, ""); strings.Count(body, `"type":"expert_result"`) != 2 {
+		t.Errorf("what follows is\n%s", body)
+	}
+}

@@ -63,6 +63,8 @@ type Request struct {
 	User string
 	// Extra is merged into the provider's request object, for what this struct has no word for.
 	Extra map[string]json.RawMessage
+	// Whole asks for the answer all at once, by a call that does not stream, of providers that can. Others stream it.
+	Whole bool `json:"-"`
 	// Sent, where set, is called with the body of the request just before it goes to the provider, so that what a model was
 	// shown can be kept to the byte. It has no secrets in it: keys travel in headers. A model that sends nothing
 	// anywhere need not call it.

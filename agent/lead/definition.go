@@ -78,5 +78,8 @@ func (d *Definition) allows(spec tool.Spec) (why string) {
 	return "agent " + d.Name + " has only the groups " + strings.Join(d.Groups, ", ")
 }
 
+// Has reports that the agent may have a tool.
+func (d *Definition) Has(spec tool.Spec) bool { return d.allows(spec) == "" }
+
 // harmless reports that a tool changes nothing.
 func harmless(spec tool.Spec) bool { return spec.Risk&(tool.Writes|tool.Executes|tool.Spends) == 0 }

@@ -15,6 +15,13 @@
 //   - A phase begins when all that it depends on are done, and its experts are shown what those found. A phase that all of its
 //     experts failed in has failed, and what depends on it is skipped.
 //   - What may pass is tried again by [agent.Call]: the turn is void, and a new one takes its place. An empty answer may pass.
+//     A model whose stream breaks before its first token, or that cannot stream, is asked once for the whole answer; one
+//     that breaks later is asked anew, and never goes on where it was.
 //   - If the lead cannot be had for the synthesis, the findings stand in its place, one after the other, marked as such.
+//   - What a person says to an expert, or to all, is on disk before it is accepted, and is an event. It is part of the expert's
+//     conversation before its next turn, once, also after a crash; one who has answered is asked once more. Experts of
+//     later phases read it too, and so does the lead, who reads what was said to anybody. When the lead answers nobody listens any more, nor
+//     while a plan waits to be accepted. Of what was said in a run that stops with an expert's question, the run that goes on knows
+//     what its experts have heard.
 //   - The plan is told whole whenever it changes.
 package team

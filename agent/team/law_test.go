@@ -185,6 +185,10 @@ func TestInvariantsHoldForRandomTeamsThatFailCrashAndAreCancelled(t *testing.T) 
 			if r.IntN(20) == 0 { // somebody cancels an expert, who may be the one that asks, or not there
 				w.control.CancelTask(fmt.Sprintf("p%d.e%d", r.IntN(5), r.IntN(12)))
 			}
+			if r.IntN(8) == 0 { // somebody speaks, to one who may not be there, or again
+				to := []string{"", "e0", "e1", "e11", "lead"}[r.IntN(5)]
+				_ = w.control.Speak(context.Background(), event.Spoken{ID: fmt.Sprintf("w%d", r.IntN(6)), To: to, Text: "Heed this."})
+			}
 			return script(r, who(req))
 		})
 		g, err := team.New(o)

@@ -39,6 +39,7 @@ func (t *team) announce(ctx context.Context, s *graph.Scope, st *State) error {
 		return nil
 	}
 	agent.Remember(s, remembered(st.Findings))
+	t.listen(s, st)
 	events := []event.Event{t.formed(st)}
 	if len(st.Phases) > 0 {
 		events = append(events, t.planned(st))
@@ -126,6 +127,7 @@ func (t *team) form(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 	next := NodeWork
 	if t.Review {
 		next = NodeReview
+		st.Spoken = inboxes.Get(s).close("the plan waits for a person; say it with the answer") // the run that goes on has another journal
 	}
 	return graph.Update(t.state.Set(st)).Go(next), s.Emit(ctx, t.planned(&st))
 }

@@ -17,9 +17,12 @@ import (
 // synthesise makes one answer of the findings and dissolves the team.
 func (t *team) synthesise(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 	st := t.state.Get(s)
+	in := inboxes.Get(s)
+	in.close("the lead puts the answer together; ask again when it is there") // first: after a crash the answer may be there
 	if err := t.announce(ctx, s, &st); err != nil {
 		return graph.Command{}, err
 	}
+	st.Spoken = in.all()
 	msg, ended, voided := s.Recall().Turn(s.Execution())
 	if !ended {
 		var err error
@@ -33,7 +36,7 @@ func (t *team) synthesise(ctx context.Context, s *graph.Scope) (graph.Command, e
 // answer asks the lead. If it cannot be had, the findings are the answer.
 func (t *team) answer(ctx context.Context, s *graph.Scope, st *State, voided string) (item.Message, error) {
 	opts := t.callOptions(s)
-	opts.Replaces = voided
+	opts.Replaces, opts.Whole = voided, true
 	found := false
 	for _, f := range st.Findings {
 		found = found || f.Status == event.Success
@@ -67,6 +70,9 @@ func (t *team) request(st *State, question string) model.Request {
 	if t.Mode == Debate {
 		task = "You judge a debate between experts. Say what each side has shown, decide, and give your reasons; keep their citations [^n]."
 	}
+	if len(st.Spoken) > 0 {
+		task += "\nBelow the question stands what a person said to you or to the experts while they worked: heed it."
+	}
 	if gone := t.absent(st); gone != "" {
 		task += "\nThese are missing, and your answer must say so: " + gone
 	}
@@ -94,7 +100,7 @@ func (t *team) request(st *State, question string) model.Request {
 		}
 		results = append(results, res)
 	}
-	req.Messages = append([]item.Message{item.UserText("question", question), calls}, results...)
+	req.Messages = append([]item.Message{item.UserText("question", question+t.meanwhile(st)), calls}, results...)
 	return req
 }
 

@@ -40,6 +40,8 @@ type Expert struct {
 	Instructions string `json:"instructions,omitempty" jsonschema:"how the expert works and what it must heed"`
 	// Tools are the names of those that it may use; none named: all.
 	Tools []string `json:"tools,omitempty"`
+	// Toolless says that it may use none.
+	Toolless bool `json:"toolless,omitempty"`
 	// Model is the name of the model that it asks, see [Options.Models]; empty: the lead's.
 	Model string `json:"model,omitempty"`
 }
@@ -93,9 +95,9 @@ type Options struct {
 // Standing are the experts of a team that was given none: three ways of looking at any question.
 func Standing() []Expert {
 	return []Expert{
-		{Name: "Guide", Role: "purpose, parts and way of working", Instructions: "Explain the matter itself: what it is, what it is made of, how the parts work together."},
-		{Name: "Skeptic", Role: "limits, risks and failures", Instructions: "Look for what goes wrong: limits, risks, failures, what is promised and not kept. Be fair."},
-		{Name: "Practitioner", Role: "configuration, commands and examples", Instructions: "Look at it as somebody who has to do it tomorrow: steps, settings, commands, examples, costs."},
+		{Name: "Guide", Role: "how it works, step by step", Instructions: "Explain the matter itself: what it is, what it is made of, how the parts work together."},
+		{Name: "Skeptic", Role: "what can fail or be lost", Instructions: "Look for what goes wrong: limits, risks, failures, what is promised and not kept. Be fair."},
+		{Name: "Practitioner", Role: "settings, commands and defaults", Instructions: "Look at it as somebody who has to do it tomorrow: steps, settings, commands, examples, costs."},
 	}
 }
 
@@ -131,6 +133,8 @@ type State struct {
 	Stopped string `json:"stopped,omitempty"`
 	// Note is what a person remarked about the plan.
 	Note string `json:"note,omitempty"`
+	// Spoken is what people have said to the team while it worked.
+	Spoken []event.Spoken `json:"spoken,omitempty"`
 	// Drafts counts what the lead was asked for.
 	Drafts int `json:"drafts,omitempty"`
 }

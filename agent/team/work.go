@@ -68,6 +68,7 @@ func (t *team) work(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 	if err := s.Emit(ctx, t.planned(&st)); err != nil {
 		return graph.Command{}, err
 	}
+	st.Spoken = inboxes.Get(s).all()
 	if err := t.replan(ctx, s, &st, t.question(s)); err != nil {
 		return graph.Command{}, err
 	}
@@ -230,7 +231,7 @@ func (j *job) agent(ctx context.Context) (*graph.Graph, error) {
 		}
 		o.Model = m
 	}
-	if len(j.expert.Tools) > 0 && o.Tools != nil {
+	if (len(j.expert.Tools) > 0 || j.expert.Toolless) && o.Tools != nil {
 		var own []tool.Tool
 		for t := range o.Tools.All() {
 			if slices.Contains(j.expert.Tools, t.Spec().Name) {
@@ -242,8 +243,12 @@ func (j *job) agent(ctx context.Context) (*graph.Graph, error) {
 			return nil, err
 		}
 	}
-	o.Middleware = append(slices.Clip(o.Middleware), j.listen())
-	return agent.New(o)
+	o.Middleware = append(slices.Clip(o.Middleware), j.hearing(), j.listen())
+	g, err := agent.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return g.Limit((4 + 2*len(o.Middleware)) * (max(o.MaxSteps, agent.DefaultMaxSteps) + mostWords)), nil
 }
 
 var errNothingSaid = errors.New("there is no answer in it, neither a text nor a call of a tool")
@@ -252,6 +257,7 @@ var errNothingSaid = errors.New("there is no answer in it, neither a text nor a 
 func (j *job) listen() agent.Middleware {
 	return agent.Middleware{Name: "team", Model: func(next agent.ModelFunc) agent.ModelFunc {
 		return func(ctx context.Context, c *agent.ModelCall) (item.Message, error) {
+			c.Whole = true
 			accept := c.Accept
 			c.Accept = func(m item.Message) error {
 				if m.Finish == item.FinishStop && strings.TrimSpace(m.Text()) == "" && len(m.ToolCalls) == 0 {

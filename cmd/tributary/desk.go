@@ -20,17 +20,29 @@ import (
 
 // desk is where a research is done: in this process, or in the server that has the data folder open.
 type desk interface {
-	start(ctx context.Context, question string, settings map[string]any, memo errand) (run string, err error)
+	start(ctx context.Context, q inquiry) (run string, err error)
 	// answer answers a question of a run, with a run that goes on.
 	answer(ctx context.Context, run, interrupt string, value any) (next string, err error)
 	follow(ctx context.Context, run string) iter.Seq2[event.Envelope, error]
 	cancel(ctx context.Context, run string) error
 	// file reads a file of a run's thread, by the name that models know.
 	file(ctx context.Context, run, name string) ([]byte, error)
+	// speak says something to the experts of a team, and dismiss stops one of them.
+	speak(ctx context.Context, run string, w tributary.Words) error
+	dismiss(ctx context.Context, run, phase, expert string) error
 	// goesOn reports that runs are worked on when this process has ended.
 	goesOn() bool
 	// close hands over what still runs.
 	close() error
+}
+
+// inquiry is what is to be done at a desk.
+type inquiry struct {
+	graph    string
+	question string
+	thread   string // empty: a new one
+	settings map[string]any
+	memo     errand
 }
 
 func openDesk(e *env, docs []string) (desk, error) {
@@ -61,17 +73,26 @@ type ownDesk struct {
 	rt  *runtime
 }
 
-func (d *ownDesk) start(ctx context.Context, question string, settings map[string]any, memo errand) (string, error) {
-	configurable, err := json.Marshal(settings)
+func (d *ownDesk) start(ctx context.Context, q inquiry) (string, error) {
+	configurable, err := json.Marshal(q.settings)
 	if err != nil {
 		return "", err
 	}
-	metadata, err := json.Marshal(memo)
+	metadata, err := json.Marshal(q.memo)
 	if err != nil {
 		return "", err
 	}
-	rn, err := d.rt.Start(ctx, tributary.Request{Assistant: tributary.ResearchGraph, Text: question, Configurable: configurable, Metadata: metadata})
+	rn, err := d.rt.Start(ctx, tributary.Request{Assistant: q.graph, Thread: q.thread, Text: q.question, Configurable: configurable, Metadata: metadata})
 	return rn.ID, err
+}
+
+func (d *ownDesk) speak(ctx context.Context, id string, w tributary.Words) error {
+	return d.rt.Speak(ctx, "", id, w)
+}
+
+func (d *ownDesk) dismiss(ctx context.Context, id, phase, expert string) error {
+	_, err := d.rt.CancelTask(ctx, "", id, phase+"."+expert)
+	return err
 }
 
 func (d *ownDesk) answer(ctx context.Context, id, interrupt string, value any) (string, error) {
@@ -111,8 +132,20 @@ type serverDesk struct {
 	journal *journal.Journal
 }
 
-func (d *serverDesk) start(ctx context.Context, question string, settings map[string]any, memo errand) (string, error) {
-	return d.begin(ctx, "/tasks", map[string]any{"input": question, "assistant": tributary.ResearchGraph, "configurable": settings, "metadata": memo, "stream": true})
+func (d *serverDesk) start(ctx context.Context, q inquiry) (string, error) {
+	body := map[string]any{"input": q.question, "assistant": q.graph, "configurable": q.settings, "metadata": q.memo, "stream": true}
+	if q.thread != "" {
+		body["thread_id"] = q.thread
+	}
+	return d.begin(ctx, "/tasks", body)
+}
+
+func (d *serverDesk) speak(ctx context.Context, id string, w tributary.Words) error {
+	return d.order(ctx, id, map[string]any{"type": "speak", "expert": w.To, "text": w.Text, "message_id": w.ID})
+}
+
+func (d *serverDesk) dismiss(ctx context.Context, id, phase, expert string) error {
+	return d.order(ctx, id, map[string]any{"type": "cancel_expert", "expert": expert, "phase": phase})
 }
 
 func (d *serverDesk) answer(ctx context.Context, id, interrupt string, value any) (string, error) {

@@ -35,6 +35,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the server."`
 	Chat    chatCmd    `cmd:"" help:"Ask a question and watch the answer arrive."`
 	Team    teamCmd    `cmd:"" help:"Have a team of experts answer a question."`
+	Say     sayCmd     `cmd:"" help:"Say something to a team that works in the server."`
 	Events  eventsCmd  `cmd:"" help:"Print a run's journal."`
 	Check   checkCmd   `cmd:"" help:"Look for damage in the data folder, and say what is lost."`
 	Doctor  doctorCmd  `cmd:"" help:"Look at all that the server needs, and say what to do about what is wrong."`

@@ -66,6 +66,19 @@ func (r remote) ask(ctx context.Context, p *printer, q question) error {
 	}
 }
 
+// order has a team do something.
+func (r remote) order(ctx context.Context, run string, command map[string]any) error {
+	body, err := json.Marshal(command)
+	if err != nil {
+		return err
+	}
+	res, err := r.do(ctx, "POST", "/teams/"+run+"/commands", body)
+	if err == nil {
+		err = res.Body.Close()
+	}
+	return err
+}
+
 // cancel stops a task whose asker leaves.
 func (r remote) cancel(ctx context.Context, task string) {
 	if task == "" {

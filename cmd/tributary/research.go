@@ -103,7 +103,7 @@ func (c researchCmd) Run(e *env) error {
 	}
 	s := newSitting(e, d, c.reportFlags)
 	defer s.stop()
-	run, err := d.start(e.ctx, strings.Join(c.Question, " "), c.settings(), memo)
+	run, err := d.start(e.ctx, inquiry{graph: tributary.ResearchGraph, question: strings.Join(c.Question, " "), settings: c.settings(), memo: memo})
 	if err == nil {
 		err = s.attend(run)
 	}
@@ -202,18 +202,31 @@ func (s *sitting) attend(run string) error {
 func (s *sitting) watch(run string) (*event.RunEnded, error) {
 	s.view.begin(run)
 	defer s.view.rest()
+	return watch(s.env.ctx, s.desk, run, s.view, nil)
+}
+
+// watcher shows what happens.
+type watcher interface {
+	show(env *event.Envelope)
+	tick()
+	// hear takes a line that the person has typed.
+	hear(line string)
+}
+
+// watch shows a run until it has ended, and hands over what is typed meanwhile.
+func watch(ctx context.Context, d desk, run string, w watcher, typed <-chan string) (*event.RunEnded, error) {
 	tick := time.NewTicker(120 * time.Millisecond)
 	defer tick.Stop()
 	type next struct {
 		env event.Envelope
 		err error
 	}
-	ctx, cancel := context.WithCancel(s.env.ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events := make(chan next)
 	go func() {
 		defer close(events)
-		for env, err := range s.desk.follow(ctx, run) {
+		for env, err := range d.follow(ctx, run) {
 			select {
 			case events <- next{env, err}:
 			case <-ctx.Done():
@@ -235,12 +248,18 @@ func (s *sitting) watch(run string) (*event.RunEnded, error) {
 			if n.err != nil {
 				return nil, n.err
 			}
-			s.view.show(&n.env)
+			w.show(&n.env)
 			if end, ok := n.env.Event.(event.RunEnded); ok {
 				return &end, nil
 			}
 		case <-tick.C:
-			s.view.tick()
+			w.tick()
+		case line, ok := <-typed:
+			if !ok {
+				typed = nil
+				continue
+			}
+			w.hear(line)
 		}
 	}
 }

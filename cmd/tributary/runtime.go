@@ -49,6 +49,7 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	}
 	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait)}, hands.tools()...)
 	opt.Middleware = hands.middleware
+	opt.Expert = ownExperts(config, opt.Tools, log)
 	if opt.Graphs, err = researchGraphs(config, models, hands, opt.Tools, log); err != nil {
 		return nil, errors.Join(err, hands.Close())
 	}

@@ -6,206 +6,233 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/agent/lead"
 	"github.com/tributary-ai/tributary/agent/team"
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/internal/wire"
-	teamwire "github.com/tributary-ai/tributary/internal/wire/team"
-	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	"github.com/tributary-ai/tributary/tool"
 )
 
 type teamCmd struct {
 	Question []string `arg:"" help:"What the team is to answer."`
-	Experts  []string `help:"Who is in the team: names, each with what it looks at if you like, as in skeptic or \"lawyer: contracts\". Default: guide, skeptic, practitioner." placeholder:"NAME"`
+	Experts  []string `help:"Who is in the team: names, each with what it looks at if you like, as in skeptic or \"lawyer: contracts\". The name of an agent of your own is that agent. Default: guide, skeptic, practitioner." placeholder:"NAME"`
 	Invent   bool     `help:"Have the lead make up the experts for the question."`
 	Mode     string   `help:"How they work: divide, discuss or debate." enum:"divide,discuss,debate" default:"divide"`
 	Rounds   int      `help:"Rounds of a discussion or a debate." default:"2"`
+	Judge    string   `help:"Who decides a debate, as an expert is named. Default: the lead." placeholder:"NAME"`
 	Plan     bool     `help:"Have the lead make a plan of several phases."`
+	Replan   bool     `help:"Have the lead look at the plan again after each phase."`
 	Review   bool     `help:"Show the plan and ask before anything is done."`
 	Thread   string   `help:"Go on with this conversation." placeholder:"ID"`
 	Model    string   `help:"Ask this model." placeholder:"NAME"`
+	JSON     bool     `help:"Print the frames of the team's wire, a line each, for programs. Lines of standard input are commands of that wire, or the answer to what is asked." name:"json"`
 	Quiet    bool     `help:"Print the answer of the team and nothing else." short:"q"`
 }
 
-// Run prints what each expert found, as soon as it is whole, and then the answer as it arrives.
+// Run shows the experts while they work, what each found, as soon as it is whole, and then the answer as it arrives.
 func (c teamCmd) Run(e *env) error {
-	settings, err := json.Marshal(map[string]any{"team": c.settings(), "model_name": c.Model})
-	if c.Model == "" {
-		settings, err = json.Marshal(map[string]any{"team": c.settings()})
+	settings := map[string]any{"team": c.settings()}
+	if c.Model != "" {
+		settings["model_name"] = c.Model
 	}
+	d, err := openDesk(e, nil)
 	if err != nil {
 		return err
 	}
-	rt, err := e.open(e.config, nil)
-	if err != nil {
-		return err
+	s := newTeamScreen(e, d, c)
+	id, err := d.start(e.ctx, inquiry{graph: tributary.TeamGraph, question: strings.Join(c.Question, " "), thread: c.Thread, settings: settings})
+	if err == nil {
+		err = s.attend(id)
 	}
-	s := &teamScreen{printer: &printer{env: e, quiet: c.Quiet, thread: c.Thread}}
-	err = s.play(rt, tributary.Request{
-		Assistant: tributary.TeamGraph, Thread: c.Thread, Text: strings.Join(c.Question, " "), Configurable: settings, StopWithReader: true,
-	})
-	return errors.Join(err, rt.Close(context.WithoutCancel(e.ctx)))
+	return errors.Join(err, d.close())
 }
 
 func (c teamCmd) settings() tributary.TeamSettings {
-	set := tributary.TeamSettings{Mode: team.Mode(c.Mode), Rounds: c.Rounds, Invent: c.Invent, LeadPlans: c.Plan, Review: c.Review}
-	known := team.Standing()
+	set := tributary.TeamSettings{Mode: team.Mode(c.Mode), Rounds: c.Rounds, Invent: c.Invent, LeadPlans: c.Plan, Replan: c.Replan, Review: c.Review}
 	for _, said := range c.Experts {
-		name, role, _ := strings.Cut(said, ":")
-		x := team.Expert{Name: strings.TrimSpace(name), Role: strings.TrimSpace(role)}
-		i := slices.IndexFunc(known, func(k team.Expert) bool { return strings.EqualFold(k.Name, x.Name) })
-		switch {
-		case x.Role == "" && i >= 0:
-			x = known[i]
-		case x.Role == "":
-			x.Role = x.Name
-		}
-		set.Experts = append(set.Experts, x)
+		set.Experts = append(set.Experts, member(said))
+	}
+	if c.Judge != "" {
+		judge := member(c.Judge)
+		set.Judge = &judge
 	}
 	return set
 }
 
-// teamScreen shows a team on a terminal: what the experts do on standard error, what they found and the answer on standard output.
-type teamScreen struct {
-	*printer
-	experts map[string]event.Member
-	ask     *teamwire.Frame // a question that waits for an answer
-	end     teamwire.Frame
+// member reads a member of a team: its name and, after a colon, what it looks at.
+func member(said string) team.Expert {
+	name, role, _ := strings.Cut(said, ":")
+	return team.Expert{Name: strings.TrimSpace(name), Role: strings.TrimSpace(role)}
 }
 
-// play runs a team to its end, over all questions that it asks.
-func (s *teamScreen) play(rt *runtime, req tributary.Request) error {
+// ownExperts finds members of teams among the agents of an owner's own.
+func ownExperts(config Config, tools []tool.Tool, log *slog.Logger) func(ctx context.Context, owner, name string) (team.Expert, error) {
+	kept := tributary.AgentsIn(config.Data, log)
+	return func(ctx context.Context, owner, name string) (team.Expert, error) {
+		a, err := kept.Agent(ctx, owner, strings.ToLower(name))
+		if errors.Is(err, lead.ErrNoAgent) || errors.As(err, new(*tributary.InvalidError)) { // no agent can have such a name
+			return team.Expert{}, tributary.ErrNotFound
+		}
+		if err != nil {
+			return team.Expert{}, err
+		}
+		x := team.Expert{Name: a.Name, Role: a.Description, Instructions: a.Soul, Model: a.Model}
+		if x.Role == "" {
+			x.Role = a.Name
+		}
+		if a.Groups != nil {
+			for _, t := range tools {
+				if a.Has(t.Spec()) {
+					x.Tools = append(x.Tools, t.Spec().Name)
+				}
+			}
+			x.Toolless = len(x.Tools) == 0
+		}
+		return x, nil
+	}
+}
+
+// attend shows a team to its end, over all questions that it asks.
+func (s *teamScreen) attend(id string) error {
+	defer s.rest()
+	typed := s.typed
 	for {
-		s.ask = nil
-		if err := s.follow(rt, req); err != nil {
+		s.run, s.ask = id, nil
+		end, err := watch(s.env.ctx, s.desk, id, s, typed)
+		if s.env.ctx.Err() != nil {
+			s.rest()
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(s.env.ctx), 10*time.Second)
+			defer cancel()
+			return errors.Join(errStopped, s.desk.cancel(ctx, id))
+		}
+		if err != nil {
 			return err
 		}
-		if s.ask == nil || s.end.Outcome != event.Interrupted {
+		if s.ask == nil || end.Status != event.Interrupted {
 			break
 		}
 		answer, err := s.answer()
 		if err != nil {
 			return err
 		}
-		req = tributary.Request{Thread: s.thread, Answers: []tributary.Answer{{Interrupt: s.ask.Interrupt, Value: answer}}, StopWithReader: true}
+		if id, err = s.desk.answer(s.env.ctx, id, s.ask.Interrupt, answer); err != nil {
+			return err
+		}
 	}
+	s.rest()
 	if s.end.Error != nil {
 		return s.end.Error
 	}
 	if s.end.Outcome == event.Cancelled {
 		return errStopped
 	}
-	s.summary(s.end.Usage.InputTokens, s.end.Usage.OutputTokens)
+	if s.end.Usage != nil && !s.json {
+		s.summary(s.end.Usage.InputTokens, s.end.Usage.OutputTokens)
+	}
 	return nil
 }
 
-func (s *teamScreen) follow(rt *runtime, req tributary.Request) error {
-	defer s.newline()
-	proj := teamwire.New()
-	ctx := s.env.ctx
-	for env, err := range rt.Stream(ctx, req) {
-		if err != nil {
-			if ctx.Err() != nil {
-				return errStopped
-			}
-			return err
+// answer reads what the user says about the plan, or to whatever else is asked.
+func (s *teamScreen) answer() (any, error) {
+	s.rest()
+	if !s.json {
+		fmt.Fprint(s.env.stderr, s.question())
+	}
+	line, ok := s.early, s.early != ""
+	if s.early = ""; !ok {
+		line, ok = <-s.lines()
+	}
+	if !ok {
+		return nil, errors.New("nobody has answered what the team asks; the thread waits, go on with it over the server")
+	}
+	if s.json && json.Valid([]byte(line)) { // a program answers as the graph is answered
+		return json.RawMessage(line), nil
+	}
+	return line, nil
+}
+
+// question is what the team asks, for people.
+func (s *teamScreen) question() string {
+	if s.ask.Ask != string(event.AskPlanReview) {
+		return fmt.Sprintf("%s\n> ", s.ask.Data)
+	}
+	var b strings.Builder
+	b.WriteString("\nThe plan:\n")
+	for i, p := range s.plan {
+		fmt.Fprintf(&b, "  %d. %s (%s)", i+1, p.Title, strings.ReplaceAll(p.Member, ",", ", "))
+		if len(p.DependsOn) > 0 {
+			fmt.Fprintf(&b, ", after %s", strings.Join(p.DependsOn, ", "))
 		}
-		s.thread = env.Thread
-		switch e := env.Event.(type) { // what is cited is told in events that the team's wire leaves out
-		case event.ItemEnded:
-			if res, ok := e.Item.(item.ToolResult); ok {
-				for _, b := range slices.Concat(res.Content, res.Blocks) {
-					s.found(b.Ref, b.Name)
+		if p.Detail != "" {
+			fmt.Fprintf(&b, "\n     %s", oneLine(p.Detail))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("Is it good? accept, reject, or say what the experts should heed: ")
+	return b.String()
+}
+
+// lines are what is typed. They are read when somebody wants one, and on a terminal, or by a program, from the beginning.
+func (s *teamScreen) lines() <-chan string {
+	if s.typed == nil {
+		lines := make(chan string)
+		go func() { // ends with the input, or with the process: nothing else ends a read from a terminal
+			defer close(lines)
+			for in := bufio.NewScanner(s.env.stdin); in.Scan(); {
+				select {
+				case lines <- strings.TrimSpace(in.Text()):
+				case <-s.env.ctx.Done():
+					return
 				}
 			}
-		case event.AnnotationAdded:
-			s.cite(e.Annotation.Ref)
-		}
-		var frames []wire.Frame
-		if frames, err = proj.Project(frames, &env); err != nil {
+		}()
+		s.typed = lines
+	}
+	return s.typed
+}
+
+type sayCmd struct {
+	Words []string `arg:"" help:"What to say."`
+	To    string   `help:"To this expert alone. Default: to all." placeholder:"EXPERT"`
+	Run_  string   `help:"To the team of this run. Default: the newest." name:"run" placeholder:"ID"`
+}
+
+// Run says something to a team that works in the server. To one that works in another terminal one speaks there.
+func (c sayCmd) Run(e *env) error {
+	r, ok := running(e.config.Data)
+	if !ok {
+		return fmt.Errorf("no server has %s open; to a team of tributary team one speaks where it works: type the words there", e.config.Data)
+	}
+	id := c.Run_
+	if id == "" {
+		var err error
+		if id, err = newestTeam(e); err != nil {
 			return err
 		}
-		for _, raw := range frames {
-			var f teamwire.Frame
-			if err := json.Unmarshal(raw.Data, &f); err != nil {
-				return err
-			}
-			s.show(f)
-		}
 	}
-	return nil
+	return r.order(e.ctx, id, map[string]any{"type": "speak", "expert": c.To, "text": strings.Join(c.Words, " ")})
 }
 
-func (s *teamScreen) show(f teamwire.Frame) {
-	switch f.Type {
-	case "team_formed":
-		s.experts = map[string]event.Member{}
-		for _, m := range f.Experts {
-			s.experts[m.ID] = m
-			s.note("· %s: %s", m.Name, m.Role)
-		}
-	case "plan_update":
-		var steps []string
-		for _, p := range f.Steps {
-			steps = append(steps, p.Title+" "+p.Status)
-		}
-		s.note("□ %s", strings.Join(steps, ", "))
-	case "expert_step":
-		if f.Kind == "tool_call" {
-			s.note("→ %s: %s %s", f.Expert, f.Name, f.Arguments)
-		}
-	case "expert_result_chunk_reset":
-		if f.Cause != "step" {
-			s.note("× %s begins anew (%s)", f.Expert, f.Cause)
-		}
-	case "expert_result":
-		s.result(f)
-	case "team_synthesis_chunk":
-		if !s.begun && !s.quiet {
-			s.newline()
-			fmt.Fprint(s.env.stdout, "## The team\n\n")
-		}
-		s.text("msg_", f.Delta)
-	case "team_synthesis_chunk_reset":
-		s.void(f.Cause)
-	case "team_review":
-		s.ask = &f
-	case "team_warning":
-		s.warn(f.Message)
-	case "team_dissolved":
-		s.end = f
+func newestTeam(e *env) (string, error) {
+	db, err := sqlite.Open(e.ctx, e.config.Data, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return "", err
 	}
-}
-
-// result prints what an expert found, or why it found nothing.
-func (s *teamScreen) result(f teamwire.Frame) {
-	if s.quiet {
-		return
+	defer db.Close()
+	runs, _, err := db.SearchRuns(e.ctx, run.Identity{Owner: tributary.DefaultOwner}, run.RunQuery{Limit: 100})
+	if err != nil {
+		return "", err
 	}
-	s.newline()
-	m := s.experts[f.Expert]
-	fmt.Fprintf(s.env.stdout, "## %s (%s)\n\n", m.Name, m.Role)
-	if *f.Content != "" {
-		fmt.Fprintf(s.env.stdout, "%s\n\n", strings.TrimSpace(*f.Content))
+	i := slices.IndexFunc(runs, func(r run.Run) bool { return r.Request.Graph == tributary.TeamGraph })
+	if i < 0 {
+		return "", fmt.Errorf("%s: there is no team yet; begin one with tributary team", e.config.Data)
 	}
-	if f.Status != event.Success {
-		why := string(f.Status)
-		if f.Error != nil {
-			why = f.Error.Message
-		}
-		fmt.Fprintf(s.env.stdout, "(no answer: %s)\n\n", why)
-	}
-}
-
-// answer reads what the user says about the plan.
-func (s *teamScreen) answer() (json.RawMessage, error) {
-	fmt.Fprintf(s.env.stderr, "%s\nIs this plan good? accept, reject, or say what the experts should heed: ", s.ask.Data)
-	in := bufio.NewScanner(s.env.stdin)
-	if !in.Scan() {
-		return nil, errors.New("nobody has answered whether the plan is good; the thread waits, go on with it over the server")
-	}
-	return json.Marshal(strings.TrimSpace(in.Text()))
+	return runs[i].ID, nil
 }

@@ -47,7 +47,7 @@ func TestATeamOfGivenExpertsIsAskedAboutItsPlanOnTheTerminal(t *testing.T) {
 	if code := command(context.Background(), args(t.TempDir()), strings.NewReader("accept\n"), &out, &errs); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs.String())
 	}
-	for _, want := range []string{"## Skeptic (limits, risks and failures)", "## lawyer (licences)", "## The team"} {
+	for _, want := range []string{"## Skeptic (what can fail or be lost)", "## lawyer (licences)", "## The team"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -18,8 +18,7 @@ import (
 type view struct {
 	env   *env
 	flags reportFlags
-	live  bool // standard error is a terminal
-	width int
+	living
 
 	run      string
 	locale   string
@@ -33,16 +32,12 @@ type view struct {
 	text     string // of the report, or of an answer
 	question *event.InterruptRaised
 	streamed bool // the report was printed as it came
-
-	drawn int      // lines that stand there and are drawn over
-	last  []string // what they say
-	spin  int
 }
 
 func newView(e *env, f reportFlags) *view {
 	v := &view{env: e, flags: f, shown: map[string]string{}, doing: map[string]string{}, sources: map[string][]int{}, titles: map[int]string{}}
 	v.live = isTerminalWriter(e.stderr) && !f.JSON && !f.Quiet
-	v.width = columns(e.stderr)
+	v.out, v.width = e.stderr, columns(e.stderr)
 	return v
 }
 
@@ -275,36 +270,21 @@ func (v *view) rest() {
 	v.drawn = 0
 }
 
+// hear passes by what is typed while nothing is asked.
+func (v *view) hear(string) {}
+
 // tick moves what turns.
 func (v *view) tick() {
 	v.spin++
 	v.draw()
 }
 
-var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-
 // draw draws the plan over the one before.
 func (v *view) draw() {
 	if !v.live || v.streamed {
 		return
 	}
-	lines := v.lines()
-	if v.drawn > 0 && slices.Equal(lines, v.last) {
-		return
-	}
-	v.last = lines
-	var b strings.Builder
-	if v.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", v.drawn)
-	}
-	for _, l := range lines {
-		b.WriteString("\r\x1b[2K" + l + "\n")
-	}
-	for range v.drawn - len(lines) {
-		b.WriteString("\x1b[2K\n")
-	}
-	v.drawn = max(len(lines), v.drawn)
-	fmt.Fprint(v.env.stderr, b.String())
+	v.living.draw(v.lines())
 }
 
 var doingWhat = map[string]string{
@@ -313,7 +293,7 @@ var doingWhat = map[string]string{
 }
 
 func (v *view) lines() []string {
-	turning := string(spinner[v.spin%len(spinner)])
+	turning := v.turning()
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fit(fmt.Sprintf(format, args...), v.width)) }
 	if len(v.plan.Steps) > 0 {
@@ -359,14 +339,19 @@ func fit(text string, width int) string {
 		case escape:
 			escape = r != 'm'
 		default:
-			columns++
-			if r >= 0x1100 && (r <= 0x115f || r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xff60) {
-				columns++
-			}
+			columns += cells(r)
 			if columns > width-1 {
 				return text[:i] + "…\x1b[0m"
 			}
 		}
 	}
 	return text
+}
+
+// cells is how many columns a character takes.
+func cells(r rune) int {
+	if r >= 0x1100 && (r <= 0x115f || r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xff60) {
+		return 2
+	}
+	return 1
 }

@@ -160,6 +160,9 @@ var generators = map[string]func(*rapid.T) event.Event{
 	"plan_updated": func(t *rapid.T) event.Event {
 		return event.PlanUpdated{Plan: id(t, "plan"), Team: id(t, "team"), Title: text(t, "title"), Steps: list(t, "steps", planStep)}
 	},
+	"spoken": func(t *rapid.T) event.Event {
+		return event.Spoken{ID: id(t, "id"), To: id(t, "to"), Text: text(t, "text")}
+	},
 	"team_dissolved": func(t *rapid.T) event.Event {
 		return event.TeamDissolved{Team: id(t, "team"), Outcome: status(t), Reason: text(t, "reason")}
 	},

@@ -87,5 +87,6 @@ var samples = []event.Envelope{
 			{ID: "s2", Title: "Write the report", Status: "running", DependsOn: []string{"s1"}, Member: "m2"},
 		},
 	}},
+	{Event: event.Spoken{ID: "s1", To: "m1", Text: "Look at redwoods too."}},
 	{Node: "team", Step: 3, Event: event.TeamDissolved{Team: "team_1", Outcome: event.Success}},
 }

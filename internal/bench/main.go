@@ -96,6 +96,7 @@ var sections = []section{
 	{"documents: indexing and searching", documents, "", ""},
 	{"memory: a run's start", remembering, "", ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},
+	{"teams: experts at the pace of models, from a token's making to its reader", expertTeams, "", "as many ordinary runs, same run"},
 	{"agents: middleware", middlewares, "", ""},
 	{"research: what the workflow costs, without models and tools", researching, "", ""},
 	{"agents: the start of a run with many skills and agents", knowledge, "", ""},

@@ -35,8 +35,12 @@ func serve(kind, dir string) error {
 	switch kind {
 	case "bare":
 		newBareServer(mux)
-	case "tributary":
-		rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, Graphs: map[string]tributary.Builder{"bench": tributary.Fixed(clock())}})
+	case "tributary", "teams":
+		opt := tributary.Options{Dir: dir, Graphs: map[string]tributary.Builder{"bench": tributary.Fixed(clock())}}
+		if kind == "teams" {
+			opt.Team, opt.Models = true, tributary.OneModel(clockModel{})
+		}
+		rt, err := tributary.Open(ctx, opt)
 		if err != nil {
 			return err
 		}

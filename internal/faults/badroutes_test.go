@@ -225,9 +225,10 @@ var badRoutes = map[string]badRoute{
 		"question": aString, "assistant": aString, "model": aString, "thread_id": anID, "metadata": anObj, "stream": aBool, "mode": aWord, "rounds": anInt, "experts": list,
 		"invent": aBool, "lead_plans": aBool, "replan": aBool, "review": aBool, "plan": list, "judge": anObj, "budget": anObj,
 	}},
-	"GET /teams/{run}/events": {query: []string{"?after=x after", "?after=-2 after", "?after=1.5 after", "?after=99999999999999999999 after", "?after=100000 after"}},
-	"GET /teams/{run}/ws":     {query: []string{"?after=x after", "?after=100000 after"}, socket: true},
-	"POST /tasks/{id}/input":  {good: `{"interrupt_id":"x","value":1}`, fields: map[string]kind{"interrupt_id": aString, "answers": anObj, "metadata": anObj, "stream": aBool}},
+	"POST /teams/{run}/commands": {good: `{"type":"cancel"}`, fields: map[string]kind{"type": aWord, "expert": aString, "text": aString, "message_id": aString, "phase": aString, "interrupt_id": aString}},
+	"GET /teams/{run}/events":    {query: []string{"?after=x after", "?after=-2 after", "?after=1.5 after", "?after=99999999999999999999 after", "?after=100000 after"}},
+	"GET /teams/{run}/ws":        {query: []string{"?after=x after", "?after=100000 after"}, socket: true},
+	"POST /tasks/{id}/input":     {good: `{"interrupt_id":"x","value":1}`, fields: map[string]kind{"interrupt_id": aString, "answers": anObj, "metadata": anObj, "stream": aBool}},
 	"POST /api/chat/stream": {good: `{"messages":[{"role":"user","content":"{\"key\":\"bad\",\"words\":1}"}]}`, fields: map[string]kind{
 		"thread_id": anID, "resources": list, "locale": aString, "max_plan_iterations": anInt, "max_step_num": anInt, "max_search_results": anInt, "auto_accepted_plan": aBool,
 		"interrupt_feedback": aString, "mcp_settings": anObj, "enable_background_investigation": aBool, "enable_web_search": aBool, "report_style": aWord,

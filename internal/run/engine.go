@@ -403,6 +403,41 @@ func (e *Engine) CancelTask(ctx context.Context, who Identity, id, task string) 
 	return r, nil
 }
 
+// Speak says something to the agents of a run while they work. When it returns, the words are on disk, and whoever they are for
+// reads them in its next turn, also after a crash. Words with an id that was said before are not said again. A run that does not
+// execute now, or whose agents do not listen, refuses with [graph.ErrNobodyListens].
+func (e *Engine) Speak(ctx context.Context, who Identity, id string, words event.Spoken) (Run, error) {
+	if words.ID == "" {
+		words.ID = newID()
+	}
+	if err := ValidID("id", words.ID); err != nil {
+		return Run{}, err
+	}
+	if strings.TrimSpace(words.Text) == "" || len(words.Text) > longestWords {
+		return Run{}, Invalidf("text", "must have 1 to %d characters", longestWords)
+	}
+	r, err := e.opt.Store.Run(ctx, who, id)
+	if err != nil {
+		return r, fmt.Errorf("speak: %w", err)
+	}
+	a := e.activeRun(id)
+	if a == nil || r.Status.Ended() {
+		return r, graph.ErrNobodyListens
+	}
+	err = a.control.Speak(ctx, words)
+	var told *event.Error
+	switch {
+	case errors.Is(err, journal.ErrClosed): // it has just ended
+		err = graph.ErrNobodyListens
+	case errors.As(err, &told) && told.Code == graph.CodeInvalidInput:
+		err = Invalidf("to", "%s", told.Message)
+	}
+	return r, err
+}
+
+// longestWords is more than anybody says at once.
+const longestWords = 32 << 10
+
 func (e *Engine) cancelActive(id string, cause error) {
 	if a := e.activeRun(id); a != nil {
 		a.cancel(cause)

@@ -305,5 +305,6 @@ func (*ledger) ArgumentsDelta(event.ArgumentsDelta) error   { return nil }
 func (*ledger) ToolProgressed(event.ToolProgressed) error   { return nil }
 func (*ledger) TeamFormed(event.TeamFormed) error           { return nil }
 func (*ledger) PlanUpdated(event.PlanUpdated) error         { return nil }
+func (*ledger) Spoken(event.Spoken) error                   { return nil }
 func (*ledger) TeamDissolved(event.TeamDissolved) error     { return nil }
 func (*ledger) Unknown(event.Unknown) error                 { return nil }

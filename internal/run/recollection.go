@@ -19,6 +19,7 @@ type recollection struct {
 	turns   map[string]recalledTurn
 	tasks   map[string]event.TaskEnded
 	usage   map[string]item.Usage
+	spoken  []event.Spoken
 }
 
 type toolOutcome struct {
@@ -34,7 +35,10 @@ type recalledTurn struct {
 	voided  string // the last one that was voided or cut off, if none ended
 }
 
-var _ graph.Recall = (*recollection)(nil)
+var (
+	_ graph.Recall       = (*recollection)(nil)
+	_ graph.RecallSpoken = (*recollection)(nil)
+)
 
 // recollect folds a journal.
 func recollect(journal []event.Envelope) *recollection {
@@ -88,8 +92,12 @@ func recollect(journal []event.Envelope) *recollection {
 			}
 		}
 	}
+	r.spoken = fold.Spoken()
 	return r
 }
+
+// Spoken is what people have said to the run.
+func (r *recollection) Spoken() []event.Spoken { return slices.Clone(r.spoken) }
 
 // ToolResult returns the recorded outcome of a call.
 func (r *recollection) ToolResult(callID string) (res item.ToolResult, started, ended bool) {

@@ -159,7 +159,10 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	call("PUT /threads/{thread_id}/runs/{run_id}/feedback", "", `{"rating":-1,"comment":"too long"}`)
 	call("GET /threads/{thread_id}/runs/{run_id}/feedback", "", "")
 	call("DELETE /threads/{thread_id}/runs/{run_id}/feedback", "", "")
-	call("POST /teams", "", `{"question":"hi","assistant":"agent"}`)
+	team := call("POST /teams", "", `{"question":"hi","assistant":"agent"}`)["run"].(string)
+	ids = strings.NewReplacer("{run}", team)
+	call("POST /teams/{run}/commands", "", `{"type":"cancel"}`)
+	ids = first
 	slow := w.must(200, "POST", "/runs", `{"assistant_id":"agent","input":{"messages":"hi"},"after_seconds":3600}`).object(t)["run_id"].(string)
 	ids = strings.NewReplacer("{id}", slow)
 	call("POST /tasks/{id}/cancel", "", `{}`)

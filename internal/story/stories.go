@@ -6,7 +6,7 @@ var All = []Story{
 	interruptAndResume, parallelInterrupts, breakpoint,
 	errorMidStream, retryWithReset, warning, panicking, failingTools, timeout,
 	cancel, crash, crashInSubAgent, drainInSubAgent, cancelAfterCrash, powerLoss, unknownOutcome, drain, queued,
-	customEvents, whatTheModelSaw, stateFields, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, newerVersion,
+	customEvents, whatTheModelSaw, stateFields, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, spokenTo, newerVersion,
 	planMode, toolApproval, clarificationAfterRestart, subAgentsOneCancelled, fileAsArtifact, bootstrap,
 	longThread, loopIsStopped, pictureSeenOnce, emptyAnswer, budgetRunsOut, backgroundTask, goalPursued,
 }

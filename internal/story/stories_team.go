@@ -109,3 +109,31 @@ func (t *team) report(ctx context.Context, s *graph.Scope) (graph.Command, error
 	}
 	return cmd, s.Emit(ctx, event.TeamDissolved{Team: "team-1", Outcome: event.Success})
 }
+
+var spokenTo = Story{
+	Name: "spoken-to",
+	Tells: `A person says something to the agents while they work.
+
+It is an event of the run as a whole, on disk before whoever said it is told so, and said once, whatever becomes of the process.
+`,
+	Happens: func(w *World) {
+		node := func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+			var before []event.Spoken
+			if r, ok := s.Recall().(graph.RecallSpoken); ok {
+				before = r.Spoken()
+			}
+			s.Listen(func(words event.Spoken, record func() error) error {
+				if len(before) > 0 { // it has been said
+					return nil
+				}
+				return record()
+			})
+			return speaks("agent", scripted.Words("Rivers").Do(w.gate(said("Rivers"))).Do(func(ctx context.Context) error {
+				_, err := w.eng.Speak(ctx, reader, w.told[0].id, event.Spoken{ID: "words-1", Text: "Mind the tides."})
+				return err
+			}).Words(" rise."))(ctx, s)
+		}
+		w.serve(graph.New("agent", messages).Node("agent", node).Chain(graph.Start, "agent", graph.End))
+		w.ask("What does water do?", run.Success)
+	},
+}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
@@ -128,6 +129,15 @@ func (f *Fold) admit() bool {
 
 // Run is the id of the run.
 func (f *Fold) Run() string { return f.run }
+
+// Spoken is what people said to the run's agents while they worked, in order.
+func (f *Fold) Spoken() []event.Spoken {
+	t := f.tasks[""]
+	if t == nil {
+		return nil
+	}
+	return slices.Clone(t.head.Spoken)
+}
 
 // Attempt is the run's attempt, from 1.
 func (f *Fold) Attempt() int { return f.attempt }

@@ -31,6 +31,7 @@ type Task struct {
 	Plans      []event.PlanUpdated // the latest of each id
 	Teams      []Team
 	Warnings   []event.Warned
+	Spoken     []event.Spoken // what people said while it worked
 }
 
 // Team is a team of experts and, once dissolved, how it went.
@@ -119,6 +120,7 @@ func (f *Fold) snapshot(t *task) Task {
 	s.Plans = append([]event.PlanUpdated(nil), s.Plans...)
 	s.Teams = append([]Team(nil), s.Teams...)
 	s.Warnings = append([]event.Warned(nil), s.Warnings...)
+	s.Spoken = append([]event.Spoken(nil), s.Spoken...)
 	s.Items = f.itemsOf(t)
 	s.Tasks = f.loose(t)
 	return s

@@ -263,6 +263,17 @@ func (v *visitor) PlanUpdated(e event.PlanUpdated) error {
 	return nil
 }
 
+func (v *visitor) Spoken(e event.Spoken) error {
+	f := v.fold()
+	t := f.current()
+	if slices.ContainsFunc(t.head.Spoken, func(old event.Spoken) bool { return old.ID == e.ID }) {
+		f.broke(Order, "the words %q are there twice", e.ID)
+		return nil
+	}
+	t.head.Spoken = append(t.head.Spoken, e)
+	return nil
+}
+
 func (v *visitor) TeamDissolved(e event.TeamDissolved) error {
 	f := v.fold()
 	t := f.current()

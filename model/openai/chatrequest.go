@@ -20,9 +20,7 @@ type chatRequest struct {
 	ToolChoice    any           `json:"tool_choice,omitempty"`
 	Format        any           `json:"response_format,omitempty"`
 	Stream        bool          `json:"stream"`
-	StreamOptions struct {
-		Usage bool `json:"include_usage"`
-	} `json:"stream_options"`
+	StreamOptions streamOptions `json:"stream_options,omitzero"`
 
 	MaxTokens           int      `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int      `json:"max_completion_tokens,omitempty"`
@@ -37,6 +35,11 @@ type chatRequest struct {
 	Thinks    bool           `json:"enable_thinking,omitempty"`
 	Budget    int            `json:"thinking_budget,omitempty"`
 	Reasoning map[string]any `json:"reasoning,omitempty"`
+}
+
+// streamOptions ask for the usage at the end of a stream.
+type streamOptions struct {
+	Usage bool `json:"include_usage"`
 }
 
 // chatMessage is a message of any role.
@@ -115,8 +118,7 @@ type (
 
 // request puts a request into the words of Chat Completions.
 func (m *ChatModel) request(req model.Request) (*chatRequest, error) {
-	p := &chatRequest{Model: m.opts.Model, Stream: true}
-	p.StreamOptions.Usage = true
+	p := &chatRequest{Model: m.opts.Model, Stream: !req.Whole, StreamOptions: streamOptions{Usage: !req.Whole}}
 	m.limits(p, req)
 	m.thinking(p, req.Thinking, m.opts.extra(req))
 	system, err := m.format(p, req)

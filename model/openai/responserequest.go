@@ -87,7 +87,7 @@ func (m *ResponsesModel) request(req model.Request) (*responsesRequest, error) {
 	if len(req.Stop) > 0 {
 		return nil, m.fault.BadRequest("the Responses API has no stop sequences; use Chat Completions for them")
 	}
-	p := &responsesRequest{Model: m.opts.Model, Instructions: req.System, MaxTokens: req.MaxTokens, Temperature: req.Temp, Stream: true}
+	p := &responsesRequest{Model: m.opts.Model, Instructions: req.System, MaxTokens: req.MaxTokens, Temperature: req.Temp, Stream: !req.Whole}
 	if m.original() {
 		p.Store = new(bool)
 	}

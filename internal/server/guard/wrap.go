@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/admission"
@@ -106,6 +107,15 @@ func (e Engine) CancelTask(ctx context.Context, who run.Identity, id, task strin
 	r, err := e.Engine.CancelTask(ctx, who, id, task)
 	if err == nil {
 		e.g.did(ctx, who, "cancel", "task", task, "run", id)
+	}
+	return r, err
+}
+
+// Speak says something to the agents of a run.
+func (e Engine) Speak(ctx context.Context, who run.Identity, id string, words event.Spoken) (run.Run, error) {
+	r, err := e.Engine.Speak(ctx, who, id, words)
+	if err == nil {
+		e.g.did(ctx, who, "speak", "run", id, "to", words.To)
 	}
 	return r, err
 }

@@ -8,15 +8,17 @@
 //     stored.
 //   - A stream that is cut goes on with the sequence of the last frame that its reader has (after, or Last-Event-ID). A number that
 //     the run does not have is answered with 410.
-//   - What a client says on the socket is answered there, in one line, and never ends the socket: {"type":"cancel"} stops the run,
-//     {"type":"cancel_expert","expert":…,"phase":…} one expert. Each may have an id, which the reply repeats.
-//   - A team that asks has ended its stream. It is answered as any task is, with POST /tasks/{run}/input; what that starts is
-//     another run, which is followed here under its own id.
+//   - A command is the same on the socket and as the body of POST /teams/{run}/commands: {"type":"speak","expert":…,"text":…} says
+//     something to an expert, or to all, {"type":"cancel_expert","expert":…,"phase":…} stops one, {"type":"cancel"} the run, and
+//     {"type":"answer","interrupt_id":…,"value":…} answers a review. Each may have an id, which the reply repeats. On the socket the reply is
+//     one line, and a refusal never ends it; over HTTP a refusal is a problem as any other.
+//   - What was said is on disk before it is accepted. Words with the message_id of earlier ones are accepted, and not said again.
+//   - A team that asks has ended its stream. What the answer starts is another run, whose id the reply has; it is followed here under that.
+//     A socket stays open after a question, until it is answered or the client leaves.
 //   - A connection that ends stops nothing.
 package teams
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,12 +27,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/edge"
 	"github.com/tributary-ai/tributary/internal/server/feed"
 	"github.com/tributary-ai/tributary/internal/server/jsonvalue"
-	"github.com/tributary-ai/tributary/internal/server/socket"
 	"github.com/tributary-ai/tributary/internal/server/stream"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/internal/wire/team"
@@ -39,6 +41,7 @@ import (
 // Store finds runs.
 type Store interface {
 	Run(ctx context.Context, who run.Identity, id string) (run.Run, error)
+	ThreadRuns(ctx context.Context, who run.Identity, thread string, status run.Status, limit, offset int) ([]run.Run, error)
 }
 
 // Engine executes runs.
@@ -46,6 +49,7 @@ type Engine interface {
 	Prepare(ctx context.Context, who run.Identity, o run.Order) (*run.Draft, error)
 	Cancel(ctx context.Context, who run.Identity, id string, action run.Action) (run.Run, error)
 	CancelTask(ctx context.Context, who run.Identity, id, task string) (run.Run, error)
+	Speak(ctx context.Context, who run.Identity, id string, words event.Spoken) (run.Run, error)
 }
 
 // Options are what the routes need; all of it is required.
@@ -74,6 +78,9 @@ func (s *Service) Mount(t *edge.Routes) {
 		Summary: "Ask a team; with stream follow it, else answer at once with where it is followed", Body: request{}, Answer: started{}, Stream: true, Fails: []int{404, 409},
 	})
 	t.Handle("GET /teams/{run}/events", s.events, edge.Doc{Summary: "Follow a team", Query: after, Stream: true, Fails: []int{410}})
+	t.Handle("POST /teams/{run}/commands", s.command, edge.Doc{
+		Summary: "Speak to an expert or to all, stop one or all, answer a review", Body: command{}, Answer: reply{}, Fails: []int{409},
+	})
 	t.Handle("GET /teams/{run}/ws", s.serveSocket, edge.Doc{Summary: "Follow a team over a WebSocket, and talk to it", Query: after, Status: []int{101}, Fails: []int{410}})
 }
 
@@ -102,10 +109,11 @@ type request struct {
 }
 
 type expert struct {
-	Name         string   `json:"name"`
+	Name         string   `json:"name" doc:"alone, without role and instructions, also that of an agent of your own, or of guide, skeptic, practitioner"`
 	Role         string   `json:"role,omitempty" doc:"what it looks at, in a few words"`
 	Instructions string   `json:"instructions,omitempty"`
 	Tools        []string `json:"tools,omitempty" doc:"those that it may use; all if absent"`
+	Toolless     bool     `json:"toolless,omitempty" doc:"it may use none"`
 	Model        string   `json:"model,omitempty"`
 }
 
@@ -138,7 +146,12 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request, who run.Identit
 	if req.Stream {
 		return s.opt.Terms.Follow(w, r, s.reader(rn.ID, "", false))
 	}
-	return edge.Answer(w, http.StatusOK, started{rn.ID, rn.Thread, s.path("/teams/" + rn.ID + "/events"), s.path("/teams/" + rn.ID + "/ws")})
+	return edge.Answer(w, http.StatusOK, s.where(rn))
+}
+
+// where says where a run is followed.
+func (s *Service) where(rn run.Run) started {
+	return started{rn.ID, rn.Thread, s.path("/teams/" + rn.ID + "/events"), s.path("/teams/" + rn.ID + "/ws")}
 }
 
 func (s *Service) start(ctx context.Context, who run.Identity, req *request) (run.Run, error) {
@@ -230,16 +243,24 @@ func (s *Service) reader(id, after string, lines bool) *feed.Reader {
 
 func project() wire.Projector { return team.New() }
 
+func (s *Service) run(r *http.Request, who run.Identity) (run.Run, error) {
+	id := r.PathValue("run")
+	rn, err := s.opt.Store.Run(r.Context(), who, id)
+	if errors.Is(err, run.ErrNotFound) {
+		err = edge.RefuseField(http.StatusNotFound, "run", fmt.Sprintf("run: there is no run %q", id))
+	}
+	return rn, err
+}
+
 // find reads which run a stream is of, and after which frame it begins.
 //
 //go:noinline
 func (s *Service) find(r *http.Request, who run.Identity) (id, after string, err error) {
-	id = r.PathValue("run")
-	if _, err := s.opt.Store.Run(r.Context(), who, id); errors.Is(err, run.ErrNotFound) {
-		return "", "", edge.RefuseField(http.StatusNotFound, "run", fmt.Sprintf("run: there is no run %q", id))
-	} else if err != nil {
+	rn, err := s.run(r, who)
+	if err != nil {
 		return "", "", err
 	}
+	id = rn.ID
 	text, field := r.Header.Get("Last-Event-ID"), "Last-Event-ID"
 	if text == "" {
 		text, field = r.URL.Query().Get("after"), "after"
@@ -267,85 +288,4 @@ func lost(err error) error {
 		return edge.RefuseField(http.StatusGone, "after", "after: the team has no such frame; read it again from the beginning")
 	}
 	return err
-}
-
-// largestCommand is more than any command needs.
-const largestCommand = 64 << 10
-
-func (s *Service) serveSocket(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	id, after, err := s.find(r, who)
-	if err != nil {
-		return err
-	}
-	talk := socket.Talk{
-		Terms: s.opt.Terms, Source: s.reader(id, after, true), Limit: largestCommand,
-		Hear: func(ctx context.Context, message []byte, say socket.Say) error {
-			line, err := json.Marshal(s.obey(ctx, who, id, message))
-			if err != nil {
-				return err
-			}
-			return say(append(line, '\n'))
-		},
-		Ended: "the team has been dissolved", Again: "connect again with after=",
-	}
-	return lost(talk.Serve(w, r))
-}
-
-// command is what a client says on a socket.
-type command struct {
-	ID     json.RawMessage `json:"id"`
-	Type   string          `json:"type"`
-	Expert string          `json:"expert"`
-	Phase  string          `json:"phase"`
-}
-
-// reply is what it is answered.
-type reply struct {
-	Type    string          `json:"type"` // accepted or refused
-	ID      json.RawMessage `json:"id,omitempty"`
-	Command string          `json:"command,omitempty"`
-	Message string          `json:"message,omitempty"`
-}
-
-// obey carries out a command. A mistake of the client's is told to it, and a failure of ours without what is inside.
-func (s *Service) obey(ctx context.Context, who run.Identity, id string, message []byte) reply {
-	var c command
-	if err := edge.CheckJSON(message); err != nil {
-		return reply{Type: "refused", Message: "a command is one JSON object: " + err.Error()}
-	}
-	d := json.NewDecoder(bytes.NewReader(message))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
-		return reply{Type: "refused", Message: `a command is an object with type, and expert, phase or id`}
-	}
-	err := s.carryOut(ctx, who, id, &c)
-	if err == nil {
-		return reply{Type: "accepted", ID: c.ID, Command: c.Type}
-	}
-	no := reply{Type: "refused", ID: c.ID, Command: c.Type, Message: "the server failed; try again"}
-	var invalid *run.InvalidError
-	switch {
-	case errors.As(err, &invalid):
-		no.Message = err.Error()
-	case errors.Is(err, run.ErrNotFound):
-		no.Message = "there is no such run any more"
-	default:
-		s.opt.Terms.Log.Error("carry out a command for a team", "run", id, "command", c.Type, "err", err)
-	}
-	return no
-}
-
-func (s *Service) carryOut(ctx context.Context, who run.Identity, id string, c *command) (err error) {
-	switch c.Type {
-	case "cancel":
-		_, err = s.opt.Engine.Cancel(ctx, who, id, run.StopRun)
-		return err
-	case "cancel_expert":
-		if c.Expert == "" || c.Phase == "" {
-			return run.Invalidf("expert", "and phase are required: who is to stop, and in which phase")
-		}
-		_, err = s.opt.Engine.CancelTask(ctx, who, id, c.Phase+"."+c.Expert)
-		return err
-	}
-	return run.Invalidf("type", "must be cancel or cancel_expert, not %q", c.Type)
 }

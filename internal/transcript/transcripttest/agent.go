@@ -201,6 +201,9 @@ func (g *generator) asides(task string) script {
 		s = append(s, step{task, plan})
 	}
 	if g.chance(10) {
+		s = append(s, step{task, event.Spoken{ID: g.id("said"), Text: g.words()}})
+	}
+	if g.chance(10) {
 		team := g.id("team")
 		s = append(s, step{task, event.TeamFormed{Team: team, Members: []event.Member{{ID: "m1", Name: "Ada"}}}})
 		if g.budget > 0 {

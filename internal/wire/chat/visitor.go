@@ -277,6 +277,9 @@ func (v *visitor) TeamFormed(event.TeamFormed) error { return nil }
 // PlanUpdated is silent: the plan is what the planner said.
 func (v *visitor) PlanUpdated(event.PlanUpdated) error { return nil }
 
+// Spoken has no word in this dialect: its page cannot say anything while agents work.
+func (v *visitor) Spoken(event.Spoken) error { return nil }
+
 // TeamDissolved has no word in this dialect.
 func (v *visitor) TeamDissolved(event.TeamDissolved) error { return nil }
 

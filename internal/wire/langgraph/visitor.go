@@ -187,6 +187,7 @@ func (v *visitor) Warned(e event.Warned) error                 { return v.p().te
 func (v *visitor) ToolProgressed(e event.ToolProgressed) error { return v.p().tellFact(e) }
 func (v *visitor) TeamFormed(e event.TeamFormed) error         { return v.p().tellFact(e) }
 func (v *visitor) PlanUpdated(e event.PlanUpdated) error       { return v.p().tellFact(e) }
+func (v *visitor) Spoken(e event.Spoken) error                 { return v.p().tellFact(e) }
 func (v *visitor) TeamDissolved(e event.TeamDissolved) error   { return v.p().tellFact(e) }
 
 // tellFact tells what the dialect has no words for: {"type": its kind, …}.

@@ -60,6 +60,7 @@ func (v *visitor) Warned(e event.Warned) error                 { return v.p().te
 func (v *visitor) ToolProgressed(e event.ToolProgressed) error { return v.p().tellFact(e) }
 func (v *visitor) TeamFormed(e event.TeamFormed) error         { return v.p().tellFact(e) }
 func (v *visitor) PlanUpdated(e event.PlanUpdated) error       { return v.p().tellFact(e) }
+func (v *visitor) Spoken(e event.Spoken) error                 { return v.p().tellFact(e) }
 func (v *visitor) TeamDissolved(e event.TeamDissolved) error   { return v.p().tellFact(e) }
 
 // tellFact tells what the protocol has no words for, under its kind's name.

@@ -80,6 +80,9 @@ func (o object) appendTask(dst []byte, t *transcript.Task) []byte {
 	if len(t.Warnings) > 0 {
 		dst = appendValue(dst, "warnings", t.Warnings)
 	}
+	if len(t.Spoken) > 0 {
+		dst = appendValue(dst, "spoken", t.Spoken)
+	}
 	return append(dst, '}')
 }
 

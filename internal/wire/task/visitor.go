@@ -350,6 +350,16 @@ func (v *visitor) PlanUpdated(e event.PlanUpdated) error {
 	return nil
 }
 
+func (v *visitor) Spoken(e event.Spoken) error {
+	p := v.projector()
+	p.begin("task.spoken", p.current())
+	p.buf = appendField(p.buf, "id", e.ID)
+	p.buf = appendOptional(p.buf, "to", e.To)
+	p.buf = appendField(p.buf, "text", e.Text)
+	p.end()
+	return nil
+}
+
 func (v *visitor) TeamDissolved(e event.TeamDissolved) error {
 	p := v.projector()
 	p.begin("task.team.dissolved", p.current())

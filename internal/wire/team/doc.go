@@ -11,6 +11,7 @@
 //	team_synthesis_chunk, team_synthesis_chunk_reset, team_synthesis
 //	                              the same for the answer of the lead
 //	team_review                   a question to a person; the answer starts another run
+//	team_spoken                   what a person said to an expert, or to all, while they worked
 //	team_warning, team_custom     what is told besides
 //	team_dissolved                last of all: outcome, reason, usage
 //
@@ -26,7 +27,7 @@
 //     of items and blocks repeat it, and give no chunk unless nothing of it came before.
 //   - attempt counts the texts that an expert has begun in a phase. It grows with each reset and with nothing else; a text is void
 //     because a later try takes its place (cause: the error's code), or because it was no answer but what the model said
-//     before it called a tool (cause "step", and an expert_step has the text). A piece of a void turn that comes late is dropped.
+//     before it called a tool (cause "step"), or before somebody spoke to it (cause "spoken"): then an expert_step has the text. A piece of a void turn that comes late is dropped.
 //   - The set of types is closed: a frame is made with a constant of this package, and each kind of event has a method, which says
 //     what becomes of it.
 //   - A client that does not know a type ignores it.

@@ -12,34 +12,36 @@ import (
 	"github.com/tributary-ai/tributary/item"
 )
 
-// kind is a type of frame. There are no others.
-type kind int
+// kind is a type of frame. One that was not declared cannot be written, and all that were are [Types]: there is no second list that
+// could lack one.
+type kind struct{ name string }
 
-const (
-	formed kind = iota
-	planUpdate
-	expertStep
-	expertChunk
-	expertReset
-	expertResult
-	synthesisChunk
-	synthesisReset
-	synthesis
-	review
-	warning
-	custom
-	dissolved
-)
+var types []string
 
-var names = [...]string{
-	formed: "team_formed", planUpdate: "plan_update", expertStep: "expert_step",
-	expertChunk: "expert_result_chunk", expertReset: "expert_result_chunk_reset", expertResult: "expert_result",
-	synthesisChunk: "team_synthesis_chunk", synthesisReset: "team_synthesis_chunk_reset", synthesis: "team_synthesis",
-	review: "team_review", warning: "team_warning", custom: "team_custom", dissolved: "team_dissolved",
+func declare(name string) kind {
+	types = append(types, name)
+	return kind{name}
 }
 
+var (
+	formed         = declare("team_formed")
+	planUpdate     = declare("plan_update")
+	expertStep     = declare("expert_step")
+	expertChunk    = declare("expert_result_chunk")
+	expertReset    = declare("expert_result_chunk_reset")
+	expertResult   = declare("expert_result")
+	synthesisChunk = declare("team_synthesis_chunk")
+	synthesisReset = declare("team_synthesis_chunk_reset")
+	synthesis      = declare("team_synthesis")
+	review         = declare("team_review")
+	spoken         = declare("team_spoken")
+	warning        = declare("team_warning")
+	custom         = declare("team_custom")
+	dissolved      = declare("team_dissolved")
+)
+
 // Types are the types of frames that there are.
-func Types() []string { return slices.Clone(names[:]) }
+func Types() []string { return slices.Clone(types) }
 
 // Frame is a frame as it is written. Members that do not concern its type are absent.
 type Frame struct {
@@ -77,6 +79,7 @@ type Frame struct {
 	Error   *event.Error `json:"error,omitempty"`
 	Usage   *item.Usage  `json:"usage,omitempty"`
 
+	ID        string   `json:"id,omitempty"` // of words
 	Interrupt string   `json:"interrupt_id,omitempty"`
 	Ask       string   `json:"ask,omitempty"`
 	Options   []string `json:"options,omitempty"`
@@ -128,6 +131,7 @@ type turn struct {
 	worker *worker // nil: the lead's
 	shown  int     // bytes of it that were told
 	void   bool
+	done   bool // it was a whole answer
 	// seen are the items of it of which something was streamed.
 	seen map[string]bool
 }
@@ -164,13 +168,12 @@ func (p *Projector) write(k kind, f Frame) error {
 			}
 		}
 	}
-	f.Type, f.Sequence, f.Run, f.Team = names[k], p.next, p.env.Run, p.team
+	f.Type, f.Sequence, f.Run, f.Team = k.name, p.next, p.env.Run, p.team
 	data, err := json.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.Type, err)
 	}
-	p.dst = append(p.dst, wire.Frame{ID: strconv.FormatUint(p.next, 10), Data: data})
-	p.next++
+	p.frame(data)
 	return nil
 }
 
@@ -213,10 +216,7 @@ func (p *Projector) say(t *turn, piece string) error {
 	}
 	t.shown += len(piece)
 	x.b.WriteString(piece)
-	if t.worker == nil {
-		return p.write(synthesisChunk, Frame{Attempt: x.attempt, Delta: piece})
-	}
-	return p.write(expertChunk, t.worker.of(Frame{Delta: piece}))
+	return p.chunk(x, t.worker, piece)
 }
 
 // reset makes a text void.
@@ -258,10 +258,46 @@ func (p *Projector) voided(t *turn, cause string) error {
 	}
 	x.from = before
 	x.b.WriteString(kept)
-	if t.worker == nil {
-		return p.write(synthesisChunk, Frame{Attempt: x.attempt, Delta: kept})
+	return p.chunk(x, t.worker, kept)
+}
+
+// chunk tells a piece of a text. There is one for every token, so that its JSON is written by hand. It is that of write, but for the
+// characters that are escaped for the sake of HTML.
+func (p *Projector) chunk(x *text, w *worker, piece string) error {
+	k := synthesisChunk
+	if w != nil {
+		k = expertChunk
 	}
-	return p.write(expertChunk, t.worker.of(Frame{Delta: kept}))
+	if !p.known {
+		if err := p.write(formed, Frame{}); err != nil {
+			return err
+		}
+	}
+	b := make([]byte, 0, 192+len(piece))
+	b = append(append(b, `{"type":"`...), k.name...)
+	b = strconv.AppendUint(append(b, `","sequence":`...), p.next, 10)
+	b = event.AppendString(append(b, `,"run":`...), p.env.Run)
+	member := func(name, value string) {
+		if value != "" {
+			b = event.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
+		}
+	}
+	member("team", p.team)
+	if w != nil {
+		member("expert", w.expert)
+		member("phase", w.phase)
+		member("task", w.task)
+	}
+	b = strconv.AppendInt(append(b, `,"attempt":`...), int64(x.attempt), 10)
+	member("delta", piece)
+	p.frame(append(b, '}'))
+	return nil
+}
+
+// frame sends the JSON of a frame.
+func (p *Projector) frame(data []byte) {
+	p.dst = append(p.dst, wire.Frame{ID: strconv.FormatUint(p.next, 10), Data: data})
+	p.next++
 }
 
 // end tells the result of an expert.

@@ -121,7 +121,7 @@ var fates = map[string][2]string{
 	"item_started": {"", ""}, "item_ended": {"expert_step", ""},
 	"block_started": {"", ""}, "text_delta": {"expert_result_chunk", "team_synthesis_chunk"}, "image_delta": {"", ""}, "annotation_added": {"", ""}, "block_ended": {"", ""},
 	"arguments_delta": {"", ""}, "tool_progressed": {"expert_step", ""},
-	"team_formed": {"", ""}, "plan_updated": {"expert_step", "plan_update"}, "team_dissolved": {"", ""}, "unknown": {"", ""},
+	"team_formed": {"", ""}, "plan_updated": {"expert_step", "plan_update"}, "spoken": {"team_spoken", "team_spoken"}, "team_dissolved": {"", ""}, "unknown": {"", ""},
 }
 
 // Seed 004, the second bug: a type was emitted and dropped on the way, because a list elsewhere did not have it.

@@ -1,6 +1,7 @@
 package team
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
@@ -130,6 +131,16 @@ func (v *visitor) TurnStarted(e event.TurnStarted) error {
 	if v.env.Task != "" && (w == nil || !w.own) {
 		return nil // what sub-agents of experts say is theirs, and what the lead drafts is no answer
 	}
+	if w != nil && slices.ContainsFunc(w.text.from, func(t *turn) bool { return t.done }) {
+		// It had answered, and was spoken to: what it says now takes the place of that.
+		p := v.p()
+		if err := p.step(Frame{Kind: "thought", Text: w.text.b.String()}); err != nil {
+			return err
+		}
+		if err := p.reset(&w.text, w, "spoken"); err != nil {
+			return err
+		}
+	}
 	v.turns[v.key(e.Turn)] = &turn{id: e.Turn, worker: w, seen: map[string]bool{}}
 	return nil
 }
@@ -140,6 +151,9 @@ func (v *visitor) ContextPrepared(event.ContextPrepared) error { return nil }
 // TurnEnded makes a step of what was said before tools were called.
 func (v *visitor) TurnEnded(e event.TurnEnded) error {
 	t := v.turns[v.key(e.Turn)]
+	if t != nil {
+		t.done = e.Finish != item.FinishPause && e.Finish != item.FinishIncomplete
+	}
 	if t == nil || t.void || t.shown == 0 || t.worker == nil || e.Finish != item.FinishToolCalls {
 		return nil
 	}
@@ -234,6 +248,11 @@ func (v *visitor) PlanUpdated(e event.PlanUpdated) error {
 		return v.p().step(f)
 	}
 	return v.p().write(planUpdate, f)
+}
+
+// Spoken is what a person said, to one or to all.
+func (v *visitor) Spoken(e event.Spoken) error {
+	return v.p().write(spoken, Frame{ID: e.ID, Expert: e.To, Text: e.Text})
 }
 
 // TeamDissolved is told when the run ends, after everything else.

@@ -98,6 +98,13 @@ func (f *Fold) apply(name, id string, frame map[string]any) error {
 		merge(warning, frame, "code", "message")
 		t.object["warnings"] = append(warnings, warning)
 		return nil
+	case "spoken":
+		t := f.task(id)
+		all, _ := t.object["spoken"].([]any)
+		words := map[string]any{}
+		merge(words, frame, "id", "to", "text")
+		t.object["spoken"] = append(all, words)
+		return nil
 	}
 	at, ok := index(frame["output_index"])
 	if !ok {
@@ -195,7 +202,7 @@ func newTask(id string) *foldTask {
 // together from other frames.
 var assembled = map[string]bool{
 	"type": true, "sequence_number": true,
-	"output": true, "tasks": true, "interrupts": true, "plans": true, "teams": true, "warnings": true,
+	"output": true, "tasks": true, "interrupts": true, "plans": true, "teams": true, "warnings": true, "spoken": true,
 }
 
 // ending are the fields that say how a task ended.
