@@ -199,6 +199,7 @@ func tellStopped(t *testing.T, begin func(*World), at int, stop func(*World, str
 		t.Fatalf("stopped after %d: a tab saw\n%s\nand a reload\n%s", at, a, b)
 	}
 	states := w.texts(events)
+	kept := slices.Collect(maps.Values(states))
 	for _, d := range []Dialect{
 		LangGraph("langgraph", true, "messages-tuple", "custom"), Protocol2("protocol2", Channels...),
 		{Name: "chat", New: func(*Recording, string) wire.Projector { return chat.New() }},
@@ -210,13 +211,16 @@ func tellStopped(t *testing.T, begin func(*World), at int, stop func(*World, str
 		}
 		for i, part := range [][][]wire.Frame{frames[:before], frames} {
 			shows := onScreen(t, d.Name, slices.Concat(part...))
-			for msg, text := range shows {
-				if d.Name == "team" { // it names who speaks, and not the message
-					if i == 1 && !slices.Contains(slices.Collect(maps.Values(states)), text) {
-						t.Fatalf("stopped after %d, %s: tabs show %q of %s, and no message of the thread is that\n%s", at, d.Name, text, msg, asJSON(t, events))
+			if d.Name == "team" { // it names who speaks, and not the message; and it shows the last text of each
+				for who, text := range shows {
+					is := func(whole string) bool { return whole == text || i == 0 && strings.HasPrefix(whole, text) }
+					if !slices.ContainsFunc(kept, is) && (i == 1 || !superseded(events[before:], "")) {
+						t.Fatalf("stopped after %d, %s: a tab showed %q of %q, and no message of the thread is that\n%s", at, d.Name, text, who, asJSON(t, events))
 					}
-					continue
 				}
+				continue
+			}
+			for msg, text := range shows {
 				if now := states[msg]; i == 1 && now != text {
 					t.Fatalf("stopped after %d, %s: tabs show %q of %s, a reload %q\n%s", at, d.Name, text, msg, now, asJSON(t, events))
 				}
@@ -340,19 +344,19 @@ func stay(t *testing.T, dialect string, at int, before, after map[string]string,
 		if strings.HasPrefix(after[id], text) {
 			continue
 		}
-		void := slices.IndexFunc(since, func(env event.Envelope) bool {
-			switch e := env.Event.(type) {
-			case event.TurnVoided:
-				return e.Turn == id || dialect == "team"
-			case event.TurnEnded: // a text before a call was no answer, and a page of teams shows it elsewhere
-				return dialect == "team" && e.Finish == item.FinishToolCalls
-			}
-			return false
-		})
-		if void < 0 || !slices.ContainsFunc(since[void:], func(env event.Envelope) bool { s, ok := env.Event.(event.ItemStarted); return ok && s.Turn != "" }) {
+		if !superseded(since, id) {
 			t.Fatalf("stopped after %d, %s: a tab showed %q of %s, and at the end %q", at, dialect, text, id, after[id])
 		}
 	}
+}
+
+// superseded reports that a turn was voided, any if id is empty, and that another had something to show in its place.
+func superseded(since []event.Envelope, id string) bool {
+	void := slices.IndexFunc(since, func(env event.Envelope) bool {
+		v, ok := env.Event.(event.TurnVoided)
+		return ok && (v.Turn == id || id == "")
+	})
+	return void >= 0 && slices.ContainsFunc(since[void:], func(env event.Envelope) bool { s, ok := env.Event.(event.ItemStarted); return ok && s.Turn != "" })
 }
 
 // compareTasks holds the native wire to the same: the object that a tab has put together, the one that a reload gets, and what
