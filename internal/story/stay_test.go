@@ -81,6 +81,12 @@ var interruptible = map[string]func(w *World){
 			Tools: tools(library()), Model: slow(slowly().Call("", "search", `{"query":"x"}`), slowly().Words("It is otters [^1]."))}}
 		w.agent(agent.Options{Subs: []agent.Sub{helper}, Model: slow(slowly().Call("", "helper", `{"prompt":"Who?"}`), slowly().Words("Otters it is."))})
 	},
+	"a sub-agent of a sub-agent": func(w *World) {
+		deep := agent.Sub{Name: "deep", Description: "Helps the helper.", Options: agent.Options{Model: scripted.Always(slowly().Words("It is elks, I think."))}}
+		helper := agent.Sub{Name: "helper", Description: "Helps.", Options: agent.Options{
+			Subs: []agent.Sub{deep}, Model: slow(slowly().Call("", "deep", `{"prompt":"Who?"}`), slowly().Words("Elks."))}}
+		w.agent(agent.Options{Subs: []agent.Sub{helper}, Model: slow(slowly().Call("", "helper", `{"prompt":"Who?"}`), slowly().Words("Elks it is."))})
+	},
 	"two sub-agents": func(w *World) {
 		helper := agent.Sub{Name: "helper", Description: "Helps.", Options: agent.Options{Model: scripted.Always(slowly().Words("I have found nothing at all."))}}
 		w.agent(agent.Options{Subs: []agent.Sub{helper}, Model: slow(

@@ -22,7 +22,7 @@ func reactAgents() (map[string]*graph.Graph, error) {
 	helper := func(name, description string, t tool.Tool, args, answer string) (agents.Sub, error) {
 		set, err := tool.NewSet(t)
 		return agents.Sub{Name: name, Description: description, Options: agents.Options{
-			Tools: set, Model: callsOnce(scripted.Call("", t.Spec().Name, args), scripted.Words(answer)),
+			Tools: set, Model: callsOnce(scripted.Call("", t.Spec().Name, args), said(answer)),
 		}}, err
 	}
 	researcher, err := helper("researcher", "Searches the web.", found("search_web", "query"), `{"query":"protocol risks"}`,
@@ -39,7 +39,7 @@ func reactAgents() (map[string]*graph.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	worker := agents.Sub{Name: "worker", Description: "Does a part of the work.", Options: agents.Options{Model: scripted.Always(scripted.Words("My part is done."))}}
+	worker := agents.Sub{Name: "worker", Description: "Does a part of the work.", Options: agents.Options{Model: scripted.Always(said("My part is done."))}}
 	var fanOut []item.ToolCall
 	for i := range workers {
 		fanOut = append(fanOut, task(fmt.Sprintf("task-%d", i+1), fmt.Sprintf("Worker worker-%03d covering topic %d", i+1, i+1), "worker"))
@@ -64,7 +64,7 @@ func reactAgents() (map[string]*graph.Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := agents.Options{Name: a.name, Tools: set, Model: onceATurn(a.model, scripted.Words(a.answer)), Limits: agents.Limits{Concurrent: workers}}
+		o := agents.Options{Name: a.name, Tools: set, Model: onceATurn(a.model, said(a.answer)), Limits: agents.Limits{Concurrent: workers}}
 		if a.subs != nil {
 			o.Team = &agents.Team{Description: "Has work done.", Members: a.subs}
 		}
@@ -74,6 +74,9 @@ func reactAgents() (map[string]*graph.Graph, error) {
 	}
 	return out, nil
 }
+
+// said is an answer at a pace at which the tests see that something is under way.
+func said(answer string) scripted.Script { return scripted.Every(3 * reading).Words(answer) }
 
 // onceATurn is a model that makes its calls in every turn of a person, and then answers.
 func onceATurn(calls, then scripted.Script) *scripted.Model {
