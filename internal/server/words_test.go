@@ -30,11 +30,8 @@ func TestAWordOfTheQueryWithoutAValueWasNotSaid(t *testing.T) {
 		method, path, _ := strings.Cut(route, " ")
 		path = ids.Replace(path)
 		got := w.status(method, path+"?"+strings.Join(empty, "&"))
-		if method == http.MethodDelete { // once
-			if !strings.HasPrefix(got, "20") {
-				t.Errorf("%s with %q: got %s", route, empty, got)
-			}
-			return
+		if method == http.MethodDelete && strings.HasPrefix(got, "20") {
+			return // it is gone, and the same again would be answered otherwise
 		}
 		if want := w.status(method, path); got != want {
 			t.Errorf("%s with %q: got %s, want %s as without a query", route, empty, got, want)
