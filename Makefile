@@ -28,7 +28,7 @@ soak: ## faults that take minutes, need root, or both, four hours together; make
 nightly: ## what takes too long for every change: counted instructions, a stop and a restart at every event of the stories, half an hour of fuzzing, the soak
 	go test ./internal/bench/... -count 1
 	PAGE_SCALE=1 go test ./ui -run Thousands -count 1 -timeout 30m
-	STAY_EVERY=1 go test ./internal/story -run Stay -count 1 -timeout 2h
+	STAY_EVERY=1 go test ./internal/story -run 'TestWhatTabsShowedIsWhatAReloadShows|TestTheRichestStory' -count 1 -timeout 2h
 	FUZZ_SECONDS=1800 scripts/fuzz
 	$(MAKE) soak
 

@@ -26,6 +26,7 @@ func serve() error {
 	likeJS := flag.Bool("like-js", true, "copy the habits of LangGraph's JS server that its own test-suite compares: event ids 0, 1, 2 …, 404 as text")
 	app := flag.Bool("app", true, "put an application of its own routes and middleware around the API, as LangGraph's suite expects")
 	python := flag.Bool("python", false, "serve the graphs that the integration tests of LangGraph's Python SDK speak to")
+	react := flag.Bool("react", false, "serve the graphs that the browser tests of @langchain/react speak to")
 	verbose := flag.Bool("v", false, "log requests that fail")
 	flag.Parse()
 
@@ -39,7 +40,7 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	w, err := open(ctx, options{likeJS: *likeJS, app: *app, python: *python, log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
+	w, err := open(ctx, options{likeJS: *likeJS, app: *app, python: *python, react: *react, log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -32,6 +32,7 @@ type options struct {
 	likeJS   bool
 	app      bool // put the application of LangGraph's suite around the server
 	python   bool // serve the graphs of the tests of LangGraph's Python SDK
+	react    bool // serve the graphs of the browser tests of @langchain/react
 	log      *slog.Logger
 	identify func(*http.Request) (run.Identity, error)
 }
@@ -65,8 +66,14 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 		return nil, err
 	}
 	lib := library(graphs.All())
-	if opt.python {
-		more, err := graphs.Python()
+	for _, set := range []struct {
+		wanted bool
+		make   func() (map[string]graphs.Definition, error)
+	}{{opt.python, graphs.Python}, {opt.react, graphs.React}} {
+		if !set.wanted {
+			continue
+		}
+		more, err := set.make()
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -18,7 +19,9 @@ import (
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/chat"
 	"github.com/tributary-ai/tributary/internal/wire/task/tasktest"
+	teams "github.com/tributary-ai/tributary/internal/wire/team"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -77,6 +80,12 @@ var interruptible = map[string]func(w *World){
 		helper := agent.Sub{Name: "helper", Description: "Helps.", Options: agent.Options{
 			Tools: tools(library()), Model: slow(slowly().Call("", "search", `{"query":"x"}`), slowly().Words("It is otters [^1]."))}}
 		w.agent(agent.Options{Subs: []agent.Sub{helper}, Model: slow(slowly().Call("", "helper", `{"prompt":"Who?"}`), slowly().Words("Otters it is."))})
+	},
+	"a sub-agent of a sub-agent": func(w *World) {
+		deep := agent.Sub{Name: "deep", Description: "Helps the helper.", Options: agent.Options{Model: scripted.Always(slowly().Words("It is elks, I think."))}}
+		helper := agent.Sub{Name: "helper", Description: "Helps.", Options: agent.Options{
+			Subs: []agent.Sub{deep}, Model: slow(slowly().Call("", "deep", `{"prompt":"Who?"}`), slowly().Words("Elks."))}}
+		w.agent(agent.Options{Subs: []agent.Sub{helper}, Model: slow(slowly().Call("", "helper", `{"prompt":"Who?"}`), slowly().Words("Elks it is."))})
 	},
 	"two sub-agents": func(w *World) {
 		helper := agent.Sub{Name: "helper", Description: "Helps.", Options: agent.Options{Model: scripted.Always(slowly().Words("I have found nothing at all."))}}
@@ -196,13 +205,27 @@ func tellStopped(t *testing.T, begin func(*World), at int, stop func(*World, str
 		t.Fatalf("stopped after %d: a tab saw\n%s\nand a reload\n%s", at, a, b)
 	}
 	states := w.texts(events)
-	for _, d := range []Dialect{LangGraph("langgraph", true, "messages-tuple", "custom"), Protocol2("protocol2", Channels...)} {
+	kept := slices.Collect(maps.Values(states))
+	for _, d := range []Dialect{
+		LangGraph("langgraph", true, "messages-tuple", "custom"), Protocol2("protocol2", Channels...),
+		{Name: "chat", New: func(*Recording, string) wire.Projector { return chat.New() }},
+		{Name: "team", New: func(*Recording, string) wire.Projector { return teams.New() }},
+	} {
 		frames, err := d.Project(rec, rec.Runs[0])
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, part := range [][][]wire.Frame{frames[:before], frames} {
 			shows := onScreen(t, d.Name, slices.Concat(part...))
+			if d.Name == "team" { // it names who speaks, and not the message; and it shows the last text of each
+				for who, text := range shows {
+					is := func(whole string) bool { return whole == text || i == 0 && strings.HasPrefix(whole, text) }
+					if !slices.ContainsFunc(kept, is) && (i == 1 || !superseded(events[before:], "")) {
+						t.Fatalf("stopped after %d, %s: a tab showed %q of %q, and no message of the thread is that\n%s", at, d.Name, text, who, asJSON(t, events))
+					}
+				}
+				continue
+			}
 			for msg, text := range shows {
 				if now := states[msg]; i == 1 && now != text {
 					t.Fatalf("stopped after %d, %s: tabs show %q of %s, a reload %q\n%s", at, d.Name, text, msg, now, asJSON(t, events))
@@ -259,7 +282,8 @@ func (w *World) texts(events []event.Envelope) map[string]string {
 	return out
 }
 
-// onScreen is what a client of LangGraph's shows: the pieces of each message joined, without those that were superseded.
+// onScreen is what a client shows: the pieces of each message joined, without those that were superseded. On the team's wire it
+// is what each speaker says.
 func onScreen(t *testing.T, dialect string, frames []wire.Frame) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -276,6 +300,23 @@ func onScreen(t *testing.T, dialect string, frames []wire.Frame) map[string]stri
 			var e struct{ Type, ID string }
 			if json.Unmarshal(f.Data, &e) == nil && e.Type == "message_superseded" {
 				gone = e.ID
+			}
+		case dialect == "chat" && name == "message_chunk":
+			var e struct {
+				ID, Content string
+				Finish      string `json:"finish_reason"`
+			}
+			_ = json.Unmarshal(f.Data, &e) // what is no chunk shows nothing
+			if id, text = e.ID, e.Content; e.Finish == "void" {
+				gone = e.ID
+			}
+		case dialect == "team":
+			var e struct{ Type, Expert, Phase, Delta string }
+			_ = json.Unmarshal(f.Data, &e)
+			if id = e.Expert + " " + e.Phase; strings.HasSuffix(e.Type, "_chunk") {
+				text = e.Delta
+			} else if strings.HasSuffix(e.Type, "_reset") {
+				gone = id
 			}
 		case dialect == "protocol2":
 			var e struct {
@@ -309,11 +350,19 @@ func stay(t *testing.T, dialect string, at int, before, after map[string]string,
 		if strings.HasPrefix(after[id], text) {
 			continue
 		}
-		void := slices.IndexFunc(since, func(env event.Envelope) bool { v, ok := env.Event.(event.TurnVoided); return ok && v.Turn == id })
-		if void < 0 || !slices.ContainsFunc(since[void:], func(env event.Envelope) bool { s, ok := env.Event.(event.ItemStarted); return ok && s.Turn != "" }) {
+		if !superseded(since, id) {
 			t.Fatalf("stopped after %d, %s: a tab showed %q of %s, and at the end %q", at, dialect, text, id, after[id])
 		}
 	}
+}
+
+// superseded reports that a turn was voided, any if id is empty, and that another had something to show in its place.
+func superseded(since []event.Envelope, id string) bool {
+	void := slices.IndexFunc(since, func(env event.Envelope) bool {
+		v, ok := env.Event.(event.TurnVoided)
+		return ok && (v.Turn == id || id == "")
+	})
+	return void >= 0 && slices.ContainsFunc(since[void:], func(env event.Envelope) bool { s, ok := env.Event.(event.ItemStarted); return ok && s.Turn != "" })
 }
 
 // compareTasks holds the native wire to the same: the object that a tab has put together, the one that a reload gets, and what

@@ -212,6 +212,9 @@ func (w *World) woken(want run.Status) {
 		}
 		if len(runs) > len(w.told) {
 			w.told = append(w.told, told{runs[0].ID, runs[0].Request, w.graph})
+			if w.begun != nil {
+				w.begun(runs[0].ID)
+			}
 			w.wait(runs[0].ID, want)
 			return
 		}

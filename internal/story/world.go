@@ -113,6 +113,15 @@ func (w *World) folder(run.Identity, string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
+// draining is a context that says it ends soon and ends late: runs are stopped soon, and have as long as handing over takes on a
+// busy machine.
+type draining struct {
+	context.Context
+	soon time.Time
+}
+
+func (d draining) Deadline() (time.Time, bool) { return d.soon, true }
+
 // close ends the process, if there is one.
 func (w *World) close() {
 	w.t.Helper()
@@ -121,11 +130,11 @@ func (w *World) close() {
 	}
 	grace := 10 * time.Millisecond
 	if w.hasty {
-		grace = 0
+		grace = time.Millisecond
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := w.eng.Close(ctx); err != nil && w.store.alive() == nil {
+	if err := w.eng.Close(draining{ctx, time.Now().Add(grace)}); err != nil && w.store.alive() == nil {
 		w.t.Error(err)
 	}
 	w.log.Close()

@@ -1,7 +1,7 @@
 // Package graphs holds the graphs of the conformance server, written with the public packages alone: those that ran when
 // LangGraph's wire was recorded (chat, tools, subgraph, approval, parallel, custom, failing, slow, bench), and those that the
 // tests of LangGraph's own server speak to (agent, agent_simple, nested, weather, error, delay, dynamic, simple_runtime,
-// state_schema_graph, zod_registry_graph, plain_zod_graph).
+// state_schema_graph, zod_registry_graph, plain_zod_graph). Python and React have those that two other suites want.
 //
 // None of them calls anything outside of the process, and what they say is the same every time, but for ids.
 package graphs

@@ -8,41 +8,47 @@ import (
 	"github.com/tributary-ai/tributary/internal/wire"
 )
 
-// Custom is what a node has to say. If it has no name but its data has one, that is the name, and the members of the data
-// stand beside the payload, as they do on LangGraph's platform: Python's clients look for them there.
+// Custom is what a node has to say. If it has no name but its data has one, that is the name, and the data's members are the
+// frame's, as they are on LangGraph's servers: clients look for them there. Without a payload among them the data is that too.
 func (v *visitor) Custom(e event.Custom) error {
 	p := v.p()
-	name, members := e.Name, []byte(nil)
+	name, members, whole := e.Name, []byte(nil), false
 	if name == "" {
-		name, members = named(e.Data)
+		name, members, whole = named(e.Data)
 	}
 	channel := "custom"
 	if name != "" {
 		channel = "custom:" + name
 	}
-	if p.begin(channel, "custom", p.open(v.env.NS), "") {
-		b := append(p.buf, '{')
-		if members == nil && name != "" {
-			b = append(event.AppendString(append(b, `"name":`...), name), ',')
-		}
-		b = append(b, members...)
-		p.buf = append(appendRaw(append(b, `"payload":`...), e.Data), '}')
-		p.end()
+	if !p.begin(channel, "custom", p.open(v.env.NS), "") {
+		return nil
 	}
+	b := append(p.buf, '{')
+	if members == nil && name != "" {
+		b = append(event.AppendString(append(b, `"name":`...), name), ',')
+	}
+	b = append(b, members...)
+	if whole {
+		b = b[:len(b)-1] // the comma
+	} else {
+		b = appendRaw(append(b, `"payload":`...), e.Data)
+	}
+	p.buf = append(b, '}')
+	p.end()
 	return nil
 }
 
-// named returns the name in an object, and its members with a comma after each; nothing where it has no name, or a payload
-// of its own.
-func named(data json.RawMessage) (name string, members []byte) {
+// named returns the name in an object, and its members with a comma after each; nothing where it has no name. whole says that
+// a payload is among them.
+func named(data json.RawMessage) (name string, members []byte, whole bool) {
 	line, ok := jsonline.Compact(data)
 	if !ok || len(line) == 0 || line[0] != '{' {
-		return "", nil
+		return "", nil, false
 	}
 	for key, value := range jsonline.Members(line) {
 		switch string(key) {
 		case "payload":
-			return "", nil
+			whole = true
 		case "name":
 			name, _ = jsonline.Text(value)
 		}
@@ -50,9 +56,9 @@ func named(data json.RawMessage) (name string, members []byte) {
 		members = append(members, ',')
 	}
 	if name == "" {
-		return "", nil
+		return "", nil, false
 	}
-	return name, members
+	return name, members, whole
 }
 
 // Warnings, the progress of tools, teams and plans have no words here. They are custom events, whose type is the kind of event.

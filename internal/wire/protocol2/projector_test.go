@@ -239,7 +239,8 @@ func TestNoEmptyValuesComeFirst(t *testing.T) {
 	}
 }
 
-// A custom event has the name that its data has, and its members beside the payload, as Python's clients look for them.
+// A custom event has the name that its data has, and its members beside the payload, as Python's clients look for them; where one
+// of them is the payload, the data is the frame's, and @langchain/react's useExtension finds it.
 func TestCustomEventsAreNamedByTheirData(t *testing.T) {
 	events := script("", event.RunStarted{Graph: "g", Attempt: 1},
 		event.Custom{Data: json.RawMessage(`{"name":"progress","step":1}`)},
@@ -257,7 +258,7 @@ func TestCustomEventsAreNamedByTheirData(t *testing.T) {
 	}
 	want := []string{
 		`custom:progress {"name":"progress","step":1,"payload":{"name":"progress","step":1}}`,
-		`custom {"payload":{"name":"progress","payload":1}}`,
+		`custom:progress {"name":"progress","payload":1}`,
 		`custom:mine {"name":"mine","payload":{"name":"progress"}}`,
 		`custom {"payload":{"name":7}}`,
 		`custom {"payload":"name"}`,
