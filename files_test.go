@@ -60,7 +60,8 @@ func TestFilesOfAThreadOutliveItsRunsAndGoWithIt(t *testing.T) {
 	if _, got := tell(t, rt, thread, `read_file {"path":"/mnt/user-data/outputs/report.md"}`); !strings.Contains(got, "all is well") {
 		t.Errorf("the next run does not find the file: %s", got)
 	}
-	if _, got := tell(t, rt, thread, `write_file {"path":"more","content":"`+strings.Repeat("x", 90)+`"}`); !strings.Contains(got, "11 of 100 bytes") {
+	// The file, and the version of it that was presented.
+	if _, got := tell(t, rt, thread, `write_file {"path":"more","content":"`+strings.Repeat("x", 90)+`"}`); !strings.Contains(got, "22 of 100 bytes") {
 		t.Errorf("the quota is not told: %s", got)
 	}
 	other, _ := tell(t, rt, "", `ls {"path":"/mnt/user-data/outputs"}`)

@@ -160,8 +160,8 @@ func TestNoPathLeadsOutThroughARoute(t *testing.T) {
 	}
 	uploads := g.folder("uploads")
 	for _, path := range g.files() {
-		// What was made under a name that is one is where such things are kept: an upload in some thread, an agent.
-		inside := filepath.Dir(path) == uploads || strings.HasPrefix(path, outputs+"/") || strings.HasPrefix(path, filepath.Join(g.outer, "agents")+"/") ||
+		// What was made under a name that is one is where such things are kept: an upload in some thread, an agent, a version of an artifact.
+		inside := filepath.Dir(path) == uploads || strings.HasPrefix(path, filepath.Join(g.dir, "threads")+"/") && strings.Contains(path, "/.versions/") || strings.HasPrefix(path, outputs+"/") || strings.HasPrefix(path, filepath.Join(g.outer, "agents")+"/") ||
 			filepath.Base(filepath.Dir(path)) == "uploads" && strings.HasPrefix(path, filepath.Join(g.dir, "threads")+"/")
 		if !slices.Contains(before, path) && !inside && !strings.HasPrefix(filepath.Base(path), "tributary.db") {
 			t.Errorf("there is a new file %s", path)

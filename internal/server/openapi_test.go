@@ -241,7 +241,7 @@ func (w *apiWorld) things() *strings.Replacer {
 	assistant := w.must(200, "POST", "/assistants", `{"graph_id":"agent"}`).object(w.t)["assistant_id"].(string)
 	cron := w.must(200, "POST", "/runs/crons", `{"assistant_id":"agent","schedule":"0 0 1 1 *"}`).object(w.t)["cron_id"].(string)
 	state := w.must(200, "GET", "/threads/"+thread+"/state", "").object(w.t)
-	return strings.NewReplacer("{thread_id}", thread, "{run_id}", runs[0].ID, "{id}", runs[0].ID, "{assistant_id}", assistant, "{cron_id}", cron,
+	return strings.NewReplacer("{thread_id}", thread, "{run_id}", runs[0].ID, "{id}", runs[0].ID, "{run}", runs[0].ID, "{assistant_id}", assistant, "{cron_id}", cron,
 		"{checkpoint_id}", state["checkpoint"].(map[string]any)["checkpoint_id"].(string), "{namespace}", "none")
 }
 
@@ -249,7 +249,7 @@ func (w *apiWorld) things() *strings.Replacer {
 var samples = map[string]any{
 	"assistant_id": "agent", "graph_id": "agent", "schedule": "0 0 1 1 *", "version": 1, "checkpoint": map[string]any{}, "namespace": []string{"a"},
 	"key": "k", "value": map[string]any{}, "id": 1, "method": "state.get", "jsonrpc": "2.0", "channels": []string{"values"}, "input": "hi", "question": "hi", "prompt": "hi", "text": "hi", "content": "# A",
-	"objective": "the sea", "rating": 1,
+	"objective": "the sea", "rating": 1, "facts": []any{}, "enabled": true, "type": "cancel",
 }
 
 // ask sends a body, as one of a list where the route takes one, and reads what is wrong with it.

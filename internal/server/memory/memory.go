@@ -61,7 +61,7 @@ func (s *Service) Mount(t *edge.Routes) {
 		Summary: "Find facts by words", Query: jsonvalue.Object{{"agent_name", ""}, {"query", ""}, {"limit", 0}}, Answer: jsonvalue.Object{{"facts", []memory.Fact{}}},
 	})
 	t.Handle("GET /memory/export", s.get, edge.Doc{Summary: "All that is remembered, for an import", Query: agent, Answer: memory.Document{}})
-	t.Handle("POST /memory/import", s.load, edge.Doc{Summary: "Put an export in the place of what is remembered", Query: agent, Body: memory.Document{}, Answer: memory.Document{}})
+	t.Handle("POST /memory/import", s.load, edge.Doc{Summary: "Put an export in the place of what is remembered", Query: agent, Body: export{}, Answer: memory.Document{}})
 	t.Handle("GET /memory/config", s.config, edge.Doc{Summary: "How memory is set up", Query: agent, Answer: config{}})
 	t.Handle("GET /memory/status", s.status, edge.Doc{Summary: "Whether memory is on, and how much there is", Query: agent, Answer: status{}})
 	t.Handle("PUT /memory/status", s.turn, edge.Doc{Summary: "Switch memory on or off: for the agent that is named, or for all", Query: agent, Body: turning{}, Answer: status{}})
@@ -285,9 +285,19 @@ func (s *Service) search(w http.ResponseWriter, r *http.Request, who run.Identit
 	return edge.Answer(w, http.StatusOK, jsonvalue.Object{{"facts", found}})
 }
 
+// export is what GET /memory/export answers. The version, the count of changes and the time of an import are its own.
+type export struct {
+	Version     json.RawMessage `json:"version,omitempty"`
+	Revision    json.RawMessage `json:"revision,omitempty"`
+	LastUpdated json.RawMessage `json:"lastUpdated,omitempty"`
+	User        memory.User     `json:"user,omitzero"`
+	History     memory.History  `json:"history,omitzero"`
+	Facts       []memory.Fact   `json:"facts" required:"true"`
+}
+
 func (s *Service) load(w http.ResponseWriter, r *http.Request, who run.Identity) error {
-	var d memory.Document
-	raw, err := edge.DecodeRaw(w, r, &d)
+	var e export
+	raw, err := edge.DecodeRaw(w, r, &e)
 	if err != nil {
 		return err
 	}
@@ -302,7 +312,7 @@ func (s *Service) load(w http.ResponseWriter, r *http.Request, who run.Identity)
 		return run.Invalidf("facts", "is required")
 	}
 	return s.answer(w, r, who, func(ctx context.Context, of memory.Whose) (memory.Document, error) {
-		d, err := s.opt.Book.Import(ctx, of, d)
+		d, err := s.opt.Book.Import(ctx, of, memory.Document{User: e.User, History: e.History, Facts: e.Facts})
 		s.did(ctx, who, err, "import", "")
 		return d, err
 	})
