@@ -293,7 +293,7 @@ func TestEachMiddlewareIsMissedWhenItIsLeftOut(t *testing.T) {
 	}
 	for name := range all {
 		if !slices.Contains(lead.Names(), name) {
-			t.Error(fmt.Sprintf("there is a scene for %q, which does not exist", name))
+			t.Errorf("there is a scene for %q, which does not exist", name)
 		}
 	}
 }

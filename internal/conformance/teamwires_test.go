@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -174,7 +173,7 @@ func onChatWire(t *testing.T, rt *tributary.Runtime, run string) []string {
 		for _, f := range frames {
 			var m struct{ ID, Content string }
 			if err := json.Unmarshal(f.Data, &m); err != nil {
-				t.Fatal(fmt.Sprintf("%v: %s", err, f.Data))
+				t.Fatalf("%v: %s", err, f.Data)
 			}
 			texts[m.ID] += m.Content
 		}
