@@ -76,7 +76,8 @@ func teamLife(t *testing.T, dir string, n int) (lines []string, done bool) {
 			_ = cmd.Process.Signal(syscall.SIGKILL)
 		}
 	}
-	if err := cmd.Wait(); done && err != nil {
+	// One that was killed at its last event may have been quicker.
+	if err := cmd.Wait(); done && err != nil && (n == 0 || len(lines) < n) {
 		t.Errorf("the process ended with %v", err)
 	}
 	return lines, done
