@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -162,6 +163,7 @@ func (o *order) carryOut(in *bufio.Reader, root *root) (outcome, error) {
 		return outcome{}, fmt.Errorf("host name: %w", err)
 	}
 	unix.Umask(0o022)
+	keepThreads(reserved)
 	if err := o.limit(); err != nil {
 		return outcome{}, err
 	}
@@ -219,6 +221,28 @@ func (o *order) limit() error {
 
 // spare are the threads of the launcher, which count too.
 const spare = 24
+
+// reserved are those that it has at hand when the command begins.
+const reserved = 8
+
+// keepThreads makes threads that the runtime then has at hand. A command that has taken all processes that it may have leaves no room
+// for another thread, and the runtime does not survive that.
+func keepThreads(n int) {
+	var made, left sync.WaitGroup
+	made.Add(n)
+	leave := make(chan struct{})
+	for range n {
+		left.Go(func() {
+			runtime.LockOSThread() // each on a thread of its own
+			defer runtime.UnlockOSThread()
+			made.Done()
+			<-leave
+		})
+	}
+	made.Wait()
+	close(leave)
+	left.Wait()
+}
 
 // confine builds the last walls around the calling thread. What it starts has them as well.
 func (o *order) confine(own int) error {
