@@ -27,6 +27,8 @@ export interface TaskObject {
   plans?: Plan[];
   teams?: Team[];
   warnings?: { code: string; message: string }[];
+  /** What people said to its agents while they worked. */
+  spoken?: { id: string; to?: string; text: string }[];
   usage?: Usage;
   error?: { code: string; message: string };
   [more: string]: unknown;
@@ -93,7 +95,7 @@ interface ItemState { fields: Fields; list: "summary" | "block_list"; blocks: Ma
 const lifeCycle = new Set(["created", "queued", "working", "input_required", "paused", "completed", "canceled", "expired", "failed"]);
 
 // What a life-cycle frame cannot set: it speaks of the frame, or is put together from other frames.
-const assembled = new Set(["type", "sequence_number", "output", "tasks", "interrupts", "plans", "teams", "warnings"]);
+const assembled = new Set(["type", "sequence_number", "output", "tasks", "interrupts", "plans", "teams", "warnings", "spoken"]);
 
 const lists: Record<string, readonly [field: string, list: string]> = {
   "interrupt": ["interrupt", "interrupts"],
@@ -140,6 +142,13 @@ export class Tasks {
       const warning: Fields = {};
       merge(warning, frame, "code", "message");
       object["warnings"] = [...array(object["warnings"]), warning];
+      return true;
+    }
+    if (name === "spoken") {
+      const object = this.state(id).object;
+      const words: Fields = {};
+      merge(words, frame, "id", "to", "text");
+      object["spoken"] = [...array(object["spoken"]), words];
       return true;
     }
     const at = frame["output_index"];

@@ -1,4 +1,4 @@
-import{C as e,L as t,S as n,d as r,l as i,t as a,u as o,x as s}from"./markdown-BdQniY-M.js";import{F as c,O as l,_ as u,a as d,c as f,i as p,j as m,k as h,n as g,o as _,r as v,s as y,t as b,v as x,z as S}from"./index-DNshygz1.js";var C=`## What a reader does
+import{C as e,L as t,S as n,d as r,l as i,t as a,u as o,x as s}from"./markdown-BdQniY-M.js";import{F as c,O as l,_ as u,a as d,c as f,i as p,j as m,k as h,n as g,o as _,r as v,s as y,t as b,v as x,z as S}from"./index-bnxDGeO0.js";var C=`## What a reader does
 
 Three things, and the browser already does the first two.[^9]
 
