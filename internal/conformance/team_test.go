@@ -128,7 +128,9 @@ func TestAClientOfNodesReadsATeamThroughCuts(t *testing.T) {
 	if want := wholeTeam(t, url, run); out.String() != want {
 		t.Errorf("through cuts it read\n%s\nand all at once\n%s", out.String(), want)
 	}
-	if n := strings.Count(out.String(), `"type":"team_spoken"`); n > 1 || strings.Contains(errs.String(), "accepted") != (n == 1) {
+	// It was told before it was cut for good; words that were heard and then refused as too late are said once all the same.
+	told := strings.Contains(errs.String(), "accepted")
+	if n := strings.Count(out.String(), `"type":"team_spoken"`); n > 1 || told && n != 1 || !told && !strings.Contains(errs.String(), "refused") {
 		t.Errorf("%d frames of words, and it was told %s", n, errs.String())
 	}
 }

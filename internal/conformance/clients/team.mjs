@@ -1,12 +1,14 @@
 // A client of the team wire, with the package ws: it reads a team to its end over many connections, cuts each in the middle of
 // something, and goes on after the last frame that it has. It says what it read, a line a frame.
 //   node team.mjs WS_URL [COMMAND]
-// COMMAND, if there is one, is sent on the first connection; what it is answered goes to standard error.
+// COMMAND, if there is one, is sent on each connection until it is answered; the answer goes to standard error. It has an id, so that
+// what was heard of it before a cut is not heard twice.
 import WebSocket from "ws";
 
 const [url, command] = process.argv.slice(2);
 const frames = [];
 let cuts = 0;
+let answered = false;
 
 // read takes at most n frames from one connection; true if the server has said that there are no more.
 function read(n) {
@@ -15,12 +17,12 @@ function read(n) {
     const socket = new WebSocket(at, { perMessageDeflate: false });
     let left = n;
     let cut = false;
-    socket.on("open", () => { if (command && cuts === 0) socket.send(command); });
+    socket.on("open", () => { if (command && !answered) socket.send(command); });
     socket.on("message", (data) => {
       if (cut) return; // what was under way when we cut is lost to us
       const line = data.toString();
       const { type } = JSON.parse(line);
-      if (type === "accepted" || type === "refused") return process.stderr.write(line + "\n");
+      if (type === "accepted" || type === "refused") { answered = true; return process.stderr.write(line + "\n"); }
       frames.push(line);
       if (--left === 0) { cut = true; cuts++; socket.terminate(); }
     });
