@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tributary-ai/tributary/agent/lead"
@@ -15,8 +16,9 @@ import (
 	"github.com/tributary-ai/tributary/model/scripted"
 )
 
-// elsewhere notes what it was asked to do.
+// elsewhere notes what it was asked to do, by several calls at once.
 type elsewhere struct {
+	mu        sync.Mutex
 	started   []lead.Work
 	cancelled []string
 	status    event.Status
@@ -24,6 +26,8 @@ type elsewhere struct {
 }
 
 func (e *elsewhere) Start(_ context.Context, w lead.Work) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.started = append(e.started, w)
 	return w.Thread + ".work", e.err
 }
@@ -34,6 +38,8 @@ func (e *elsewhere) Look(_ context.Context, _, _ string, t lead.BackgroundTask) 
 }
 
 func (e *elsewhere) Cancel(_ context.Context, _, _ string, t lead.BackgroundTask) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.cancelled = append(e.cancelled, t.ID)
 	return e.err
 }
