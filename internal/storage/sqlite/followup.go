@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tributary-ai/tributary/internal/journal"
@@ -52,31 +54,26 @@ func (t *tx) addFollowUps(ctx context.Context, all []run.FollowUp) error {
 }
 
 // ClaimFollowUps leases what is due. That is not flushed to the disk: whoever loses power does it again, which is what
-// follow-ups are made for.
+// follow-ups are made for. It costs what is claimed and the number of lanes, however much waits in them: a receiver who does
+// not answer, or an owner whose runs end faster than they can be remembered, holds up nobody.
 func (db *DB) ClaimFollowUps(ctx context.Context, c run.FollowUpClaim) (claimed []run.FollowUp, err error) {
-	const isDue = "kind = ?1 AND parked = 0 AND next <= ?2"
-	var due bool // looking costs no write
 	at := now()
-	err = db.reads.row(ctx, "SELECT EXISTS (SELECT 1 FROM follow_ups WHERE "+isDue+")", c.Kind, micros(at)).Scan(&due)
-	if err != nil || !due {
+	lanes, err := db.dueLanes(ctx, c, at) // looking costs no write
+	if err != nil || len(lanes) == 0 {
 		return nil, err
 	}
 	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
 		claimed = nil
-		rows, err := tx.query(ctx, `SELECT no FROM (
-				SELECT no, next, lane, row_number() OVER (PARTITION BY lane ORDER BY next, no) AS place FROM follow_ups WHERE `+isDue+`) d
-			WHERE place <= ?3 - (SELECT count(*) FROM follow_ups h WHERE h.kind = ?1 AND h.parked = 0 AND h.next > ?2 AND h.worker <> '' AND h.lane = d.lane)
-			ORDER BY next, no LIMIT ?4`, c.Kind, micros(at), c.PerLane, c.Most)
-		nos, err := collect(rows, err, func(row scanner) (no int64, err error) { return no, row.Scan(&no) })
+		due, err := tx.dueIn(ctx, lanes, c, at)
 		if err != nil {
 			return err
 		}
 		until := at.Add(c.Lease)
-		for _, no := range nos {
-			f, err := scanFollowUp(tx.row(ctx, followUpSelect+" WHERE no = ?", no))
+		for _, d := range due {
+			f, err := scanFollowUp(tx.row(ctx, followUpSelect+" WHERE no = ?", d.no))
 			var damage *run.DamageError
 			if errors.As(err, &damage) { // what is to be done is not known any more
-				if err := tx.exec(ctx, "UPDATE follow_ups SET parked = 1, worker = '', error = ? WHERE no = ?", damage.Error(), no); err != nil {
+				if err := tx.exec(ctx, "UPDATE follow_ups SET parked = 1, worker = '', error = ? WHERE no = ?", damage.Error(), d.no); err != nil {
 					return err
 				}
 				continue
@@ -85,7 +82,7 @@ func (db *DB) ClaimFollowUps(ctx context.Context, c run.FollowUpClaim) (claimed 
 				return err
 			}
 			f.Attempts, f.Worker, f.NextAt = f.Attempts+1, c.Worker, until
-			if err := tx.exec(ctx, "UPDATE follow_ups SET attempts = ?, worker = ?, next = ? WHERE no = ?", f.Attempts, f.Worker, micros(until), no); err != nil {
+			if err := tx.exec(ctx, "UPDATE follow_ups SET attempts = ?, worker = ?, next = ? WHERE no = ?", f.Attempts, f.Worker, micros(until), d.no); err != nil {
 				return err
 			}
 			claimed = append(claimed, f)
@@ -93,6 +90,51 @@ func (db *DB) ClaimFollowUps(ctx context.Context, c run.FollowUpClaim) (claimed 
 		return nil
 	})
 	return claimed, err
+}
+
+// dueLanes are the lanes whose first follow-up is due, the longest due first, and no more of them than are claimed. It goes
+// from lane to lane.
+func (db *DB) dueLanes(ctx context.Context, c run.FollowUpClaim, at time.Time) ([]string, error) {
+	rows, err := db.reads.query(ctx, `WITH RECURSIVE chain (lane) AS (
+			SELECT min(lane) FROM follow_ups WHERE kind = ?1 AND parked = 0
+			UNION ALL
+			SELECT (SELECT min(f.lane) FROM follow_ups f WHERE f.kind = ?1 AND f.parked = 0 AND f.lane > chain.lane) FROM chain WHERE chain.lane IS NOT NULL)
+		SELECT d.lane FROM chain d JOIN follow_ups f ON f.no = (SELECT x.no FROM follow_ups x WHERE x.kind = ?1 AND x.parked = 0 AND x.lane = d.lane ORDER BY x.next, x.no LIMIT 1)
+		WHERE f.next <= ?2 AND d.lane NOT IN (SELECT lane FROM (`+inLanes+`) WHERE busy >= ?3) ORDER BY f.next, f.no LIMIT ?4`, c.Kind, micros(at), c.PerLane, c.Most)
+	return collect(rows, err, func(row scanner) (lane string, err error) { return lane, row.Scan(&lane) })
+}
+
+// inLanes counts what is being done in each lane.
+const inLanes = "SELECT h.lane, count(*) AS busy FROM follow_ups h INDEXED BY follow_ups_held WHERE h.worker <> '' AND h.kind = ?1 AND h.parked = 0 AND h.next > ?2 GROUP BY h.lane"
+
+// dueRow is a follow-up that may be claimed.
+type dueRow struct{ no, next int64 }
+
+// dueIn are the follow-ups of some lanes that may be claimed, the longest due first.
+func (t *tx) dueIn(ctx context.Context, lanes []string, c run.FollowUpClaim, at time.Time) ([]dueRow, error) {
+	busy := map[string]int{}
+	rows, err := t.query(ctx, inLanes, c.Kind, micros(at))
+	_, err = collect(rows, err, func(row scanner) (lane string, err error) {
+		var n int
+		err = row.Scan(&lane, &n)
+		busy[lane] = n
+		return lane, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []dueRow
+	for _, lane := range lanes {
+		rows, err := t.query(ctx, "SELECT no, next FROM follow_ups WHERE kind = ? AND lane = ? AND parked = 0 AND next <= ? ORDER BY next, no LIMIT ?",
+			c.Kind, lane, micros(at), max(c.PerLane-busy[lane], 0))
+		due, err := collect(rows, err, func(row scanner) (d dueRow, err error) { return d, row.Scan(&d.no, &d.next) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, due...)
+	}
+	slices.SortFunc(all, func(a, b dueRow) int { return cmp.Or(cmp.Compare(a.next, b.next), cmp.Compare(a.no, b.no)) })
+	return all[:min(len(all), c.Most)], nil
 }
 
 // held is true of a follow-up whose lease is still the one of that try.

@@ -194,6 +194,7 @@ CREATE TABLE follow_ups (
   sum      INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX follow_ups_due ON follow_ups (kind, next) WHERE parked = 0;
+CREATE INDEX follow_ups_by_lane ON follow_ups (kind, lane, next) WHERE parked = 0;
 CREATE INDEX follow_ups_held ON follow_ups (worker) WHERE worker <> '';
 CREATE INDEX follow_ups_by_owner ON follow_ups (owner, no);
 CREATE INDEX follow_ups_by_thread ON follow_ups (thread, run);

@@ -8,3 +8,6 @@ CREATE TABLE secrets (
   data   BLOB NOT NULL,
   PRIMARY KEY (thread, run)
 ) WITHOUT ROWID;
+
+-- The lanes that have something due are found without walking what waits in them.
+CREATE INDEX follow_ups_by_lane ON follow_ups (kind, lane, next) WHERE parked = 0;
