@@ -14,9 +14,12 @@ type Limits struct {
 	Blocks        int `yaml:"blocks"`         // of text, reasoning, pictures and what only the provider can read: 1024
 	DataBytes     int `yaml:"data_bytes"`     // of pictures and what only the provider can read: 48 MiB
 
-	WireBytes  int `yaml:"wire_bytes"`  // of the answer as it is read, after decompression: 64 MiB
+	WireBytes  int `yaml:"wire_bytes"`  // of the answer as it is read, after decompression, with [LineBytes] for each line: 64 MiB
 	EventBytes int `yaml:"event_bytes"` // of one event, line or element of it: 16 MiB
 }
+
+// LineBytes is what a line of an answer counts for beside what is in it.
+const LineBytes = 32
 
 // WithDefaults returns the limits with the defaults filled in.
 func (l Limits) WithDefaults() Limits {

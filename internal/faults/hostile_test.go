@@ -24,10 +24,12 @@ import (
 // maxHeap is what a hostile provider may make the process hold.
 const maxHeap = 300 << 20
 
-// Whatever a provider sends: the run ends, with a clear error or a lawful answer, and the process stays small.
+// Whatever a provider sends: the run ends, with a clear error or a lawful answer, and the process stays small. The three wires
+// are met at once, and the heap is that of all three.
 func TestAHostileProviderEndsInAClearErrorOrALawfulAnswer(t *testing.T) {
 	for _, wire := range faults.Wires {
 		t.Run(wire.Name, func(t *testing.T) {
+			t.Parallel()
 			for _, h := range faults.Hostiles {
 				t.Run(h.Name, func(t *testing.T) { meet(t, wire, h) })
 			}

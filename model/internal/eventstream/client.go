@@ -1,6 +1,7 @@
 package eventstream
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -52,14 +53,25 @@ func (r redirects) check(req *http.Request, via []*http.Request) error {
 // maxErrorBody is as much of an error's body as anybody reads to find out why.
 const maxErrorBody = 1 << 20
 
+// usual is the transport of clients that have none. Nobody needs megabytes of headers.
+var usual = func() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok { // somebody put another in its place
+		return http.DefaultTransport
+	}
+	own := t.Clone()
+	own.MaxResponseHeaderBytes = 256 << 10
+	return own
+}()
+
 // bounded limits the bodies of answers.
 type bounded struct {
-	next  http.RoundTripper // nil: the default
+	next  http.RoundTripper // nil: the usual
 	limit int
 }
 
 func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := cmp.Or(b.next, http.DefaultTransport).RoundTrip(req)
+	resp, err := cmp.Or(b.next, usual).RoundTrip(req)
 	if err != nil || resp.Body == nil {
 		return resp, err
 	}
@@ -77,7 +89,7 @@ func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections passes on what http.Client asks of its transport.
 func (b bounded) CloseIdleConnections() {
-	if c, ok := cmp.Or(b.next, http.DefaultTransport).(interface{ CloseIdleConnections() }); ok {
+	if c, ok := cmp.Or(b.next, usual).(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
@@ -89,7 +101,8 @@ type boundedBody struct {
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.left -= n; b.left < 0 {
+	// A line without anything in it is work, too.
+	if b.left -= n + model.LineBytes*bytes.Count(p[:n], []byte{'\n'}); b.left < 0 {
 		return 0, &model.LimitError{Setting: "wire_bytes", Limit: b.limit}
 	}
 	return n, err

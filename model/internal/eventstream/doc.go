@@ -21,7 +21,8 @@
 //
 // # Calling
 //
-// [Client] keeps calls from being led elsewhere, and answers from growing without end.
+// [Client] keeps calls from being led elsewhere, and answers from growing without end. [Watch] ends a call that has gone
+// silent, and reads one that never is at a pace.
 package eventstream
 
 // MaxSize bounds one event, line or array element. Images that a model made arrive as one event, and the

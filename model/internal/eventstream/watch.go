@@ -30,6 +30,7 @@ func (e *SilenceError) Timeout() bool { return true }
 // that it is still there) do not move it. From then on any byte counts, and the limit is "idle" for one wait:
 // a provider that thinks for long may send nothing but such signs of life.
 type Watch struct {
+	ctx         context.Context // of the call
 	cancel      context.CancelCauseFunc
 	first, idle time.Duration
 
@@ -43,7 +44,7 @@ type Watch struct {
 // A limit of zero or less is none.
 func NewWatch(ctx context.Context, first, idle time.Duration) (context.Context, *Watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watch{cancel: cancel, first: first, idle: idle}
+	w := &Watch{ctx: ctx, cancel: cancel, first: first, idle: idle}
 	if first > 0 {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -115,17 +116,24 @@ func (w *Watch) Stop() {
 	w.cancel(nil)
 }
 
-// Body returns a reader of body whose bytes count as signs of life.
-func (w *Watch) Body(body io.Reader) io.Reader { return &watched{body, w} }
+// Body returns a reader of body whose bytes count as signs of life, and that reads them at a pace; the time for which it lets
+// the provider wait is not the provider's.
+func (w *Watch) Body(body io.Reader) io.Reader { return &watched{Reader: body, watch: w} }
 
 type watched struct {
 	io.Reader
 	watch *Watch
+	pace  pace
 }
 
+// maxRead is as much as is read at once, so that no pause is long.
+const maxRead = 64 << 10
+
 func (b *watched) Read(p []byte) (int, error) {
+	b.pace.wait(b.watch.ctx)
 	b.watch.waiting()
-	n, err := b.Reader.Read(p)
+	n, err := b.Reader.Read(p[:min(len(p), maxRead)])
 	b.watch.came()
+	b.pace.take(p[:n])
 	return n, err
 }
