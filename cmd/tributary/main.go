@@ -66,7 +66,6 @@ type env struct {
 }
 
 func main() {
-	sandbox.Main() // first: it is what the program is in a sandbox
 	// The first signal asks for an orderly end; the second one kills, as ever.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

@@ -22,7 +22,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Main()
 	if os.Getenv(asProgram) != "" { // see program
 		main()
 	}

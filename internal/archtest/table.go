@@ -49,7 +49,8 @@ var Rules = []Rule{
 	{"tool/search", []string{"internal/document", "item", "tool"}, nil, "it finds what files say, and files come in many formats"},
 	{"tool/web", []string{"internal/outbound", "internal/pdftext", "item", "tool"}, nil, "it makes requests for strangers, and there is one client for those: an embedder who gives none must have it too"},
 	{"tool/files/filestest", nil, nil, "paths, whatever is tried with them"},
-	{"tool/sandbox", []string{"item", "tool", "tool/files"}, nil, "commands see the files of a thread under the names that package files gives them"},
+	{"tool/sandbox", []string{"item", "tool", "tool/files", "tool/sandbox/internal/jail"}, nil, "commands see the files of a thread under the names that package files gives them"},
+	{"tool/sandbox/internal/jail", nil, nil, "what the program is within a jail must be there before all else is initialised"},
 	{"tool/*", []string{"item", "tool"}, nil, "each tool stands alone, so that an embedder links only those that it uses"},
 
 	{"internal/transcript", nouns, []string{"net/http"}, "a pure fold of events"},
@@ -149,7 +150,7 @@ var Vendors = []Vendor{
 	{"modernc.org/sqlite", []string{"internal/storage/sqlite", "tool/search"}, "databases are behind our own interfaces"},
 	{"github.com/google/uuid", []string{".", "agent", "graph", "internal/bench", "internal/conformance/...", "internal/run", "internal/server/...", "internal/storage/..."}, "ids are made where threads, runs, checkpoints and turns are made"},
 
-	{"golang.org/x/sys/unix", []string{"tool/sandbox"}, "the kernel's own names are for those who build walls out of it"},
+	{"golang.org/x/sys/unix", []string{"tool/sandbox", "tool/sandbox/internal/jail"}, "the kernel's own names are for those who build walls out of it"},
 	{"golang.org/x/sync/semaphore", []string{"agent", "internal/run", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
 
 	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},

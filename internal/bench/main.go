@@ -105,7 +105,6 @@ var sections = []section{
 }
 
 func main() {
-	sandbox.Main()
 	write := flag.String("write", "", "write the table to this file")
 	only := flag.String("only", "", "measure only sections whose name matches")
 	quick := flag.Bool("quick", false, "short measurements, to see that everything works")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tributary-ai/tributary/tool/sandbox/internal/jail"
 )
 
 const (
@@ -22,12 +24,12 @@ func TestBombOfProcessesIsStopped(t *testing.T) {
 	t.Parallel()
 	kinds(t, Options{Processes: 40, Wall: soon}, func(t *testing.T, s *Sandbox) {
 		got, out := s.attackWith(t, thread(t), "fork", "400")
-		if got.Why == tooMany(40) { // by the watch
+		if got.Why == jail.TooMany(40) { // by the watch
 			return
 		}
 		_, n, _ := strings.Cut(strings.TrimSpace(out), "forked ")
-		if n, err := strconv.Atoi(n); err != nil || n > 40+spare || got.Code != 0 {
-			t.Errorf("got %+v, %q; want at most %d processes", got, out, 40+spare)
+		if n, err := strconv.Atoi(n); err != nil || n > 40+jail.Spare || got.Code != 0 {
+			t.Errorf("got %+v, %q; want at most %d processes", got, out, 40+jail.Spare)
 		}
 	}, asFound, noGroups, ownUser)
 }
@@ -36,7 +38,7 @@ func TestBombOfMemoryInOneProcessIsStopped(t *testing.T) {
 	t.Parallel()
 	kinds(t, Options{Memory: 256 * mib, Wall: soon}, func(t *testing.T, s *Sandbox) {
 		got, out := s.attackWith(t, thread(t), "hold-and-stay", strconv.Itoa(2048*mib))
-		if got.Why != tooMuch(256*mib) || got.Signal != "SIGKILL" {
+		if got.Why != jail.TooMuch(256*mib) || got.Signal != "SIGKILL" {
 			t.Errorf("got %+v, %q; want it killed for memory", got, out)
 		}
 		// A program that asks first is told, and lives on.
@@ -51,7 +53,7 @@ func TestBombOfMemoryInEightProcessesIsStopped(t *testing.T) {
 	t.Parallel()
 	kinds(t, Options{Memory: 256 * mib, Wall: soon}, func(t *testing.T, s *Sandbox) {
 		got, out := s.attackWith(t, thread(t), "hold-many", "8", strconv.Itoa(120*mib))
-		if got.Why != tooMuch(256*mib) {
+		if got.Why != jail.TooMuch(256*mib) {
 			t.Errorf("got %+v, %q; want somebody killed for memory", got, out)
 		}
 	}, asFound, noGroups)
@@ -61,7 +63,7 @@ func TestBombOfMemoryThatNobodyHoldsIsStopped(t *testing.T) {
 	t.Parallel()
 	kinds(t, Options{Memory: 256 * mib, Wall: soon}, func(t *testing.T, s *Sandbox) {
 		got, out := s.attackWith(t, thread(t), "share", strconv.Itoa(64*mib))
-		if got.Why == tooMuch(256*mib) {
+		if got.Why == jail.TooMuch(256*mib) {
 			return
 		}
 		if !strings.HasPrefix(out, "stopped:") || !strings.HasSuffix(out, "shared 0\n") {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tributary-ai/tributary/tool/sandbox/internal/jail"
 )
 
 // cell is one jail, from the start of its launcher until nothing of it is left.
@@ -52,14 +54,14 @@ func (s *Sandbox) start(foreign bool) (_ *cell, err error) {
 		ours, theirs = append(ours, r), append(theirs, w)
 	}
 	c := &cell{order: ours[0], report: ours[1], output: ours[2], foreign: foreign}
-	told, err := json.Marshal(setup{Network: s.opt.Network, Scratch: s.opt.Scratch})
+	told, err := json.Marshal(jail.Setup{Network: s.opt.Network, Scratch: s.opt.Scratch})
 	if err != nil {
 		return nil, err
 	}
 	c.cmd = &exec.Cmd{
 		// For Go's runtime: the launcher needs little, and a runtime that prepares for less starts sooner. Commands get an environment
 		// of their own.
-		Path: "/proc/self/exe", Args: []string{asLauncher, string(told)}, Env: []string{"GOGC=off", "GOMAXPROCS=1"}, Dir: "/", Stdout: theirs[2], Stderr: theirs[2],
+		Path: "/proc/self/exe", Args: []string{jail.AsLauncher, string(told)}, Env: []string{"GOGC=off", "GOMAXPROCS=1"}, Dir: "/", Stdout: theirs[2], Stderr: theirs[2],
 		ExtraFiles: theirs[:2], SysProcAttr: s.attributes(foreign),
 	}
 	if c.group, err = s.groups.open(s.opt.Memory, s.opt.Processes); err != nil {
@@ -76,7 +78,7 @@ func (s *Sandbox) start(foreign bool) (_ *cell, err error) {
 }
 
 // tell gives the launcher its order, with the folders that it names.
-func (c *cell) tell(o order, folders []*os.File) error {
+func (c *cell) tell(o jail.Order, folders []*os.File) error {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -121,8 +123,8 @@ func (s *Sandbox) attributes(foreign bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS |
 			syscall.CLONE_NEWNET | unix.CLONE_NEWCGROUP,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: insideID, HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: insideID, HostID: os.Getegid(), Size: 1}},
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: jail.InsideID, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: jail.InsideID, HostID: os.Getegid(), Size: 1}},
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE, unix.CAP_SYS_RESOURCE},
 		Setsid:      true,
 	}
@@ -132,7 +134,7 @@ func (s *Sandbox) attributes(foreign bool) *syscall.SysProcAttr {
 	if foreign {
 		attr.UidMappings[0].HostID, attr.GidMappings[0].HostID = s.stranger, s.stranger
 		attr.GidMappingsEnableSetgroups = true // to have none
-		attr.Credential = &syscall.Credential{Uid: insideID, Gid: insideID}
+		attr.Credential = &syscall.Credential{Uid: jail.InsideID, Gid: jail.InsideID}
 	}
 	return attr
 }
@@ -167,10 +169,10 @@ func (c *cell) end(opt Options, why string, later func(bury func() error)) (outc
 			return errors.Join(c.group.close(), c.close())
 		})
 	}
-	var r report
+	var r jail.Report
 	switch {
 	case silent && (why != "" || starved): // we ended it, or the system did, and it had no time to report
-		r = report{outcome: outcome{Code: 137, Signal: "SIGKILL"}}
+		r.Outcome = jail.Outcome{Code: 137, Signal: "SIGKILL"}
 	case silent:
 		return outcome{}, errors.Join(err, errors.New("the sandbox broke down before the command had ended"))
 	default:
@@ -185,7 +187,7 @@ func (c *cell) end(opt Options, why string, later func(bury func() error)) (outc
 		r.Why = why
 	}
 	if starved && r.Why == "" {
-		r.Why = tooMuch(opt.Memory)
+		r.Why = jail.TooMuch(opt.Memory)
 	}
-	return r.outcome, err
+	return outcome(r.Outcome), err
 }

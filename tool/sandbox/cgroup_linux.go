@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tributary-ai/tributary/tool/sandbox/internal/jail"
 )
 
 // groups are the places in which control groups can be made. Each is empty where that is not allowed.
@@ -141,7 +143,7 @@ func (g groups) open(memory int64, processes int) (*group, error) {
 		_ = made.set(made.memory, "memory.memsw.limit_in_bytes", bytes)
 	}
 	if g.pids != "" {
-		err = errors.Join(err, made.set(made.pids, "pids.max", strconv.Itoa(processes+spare)))
+		err = errors.Join(err, made.set(made.pids, "pids.max", strconv.Itoa(processes+jail.Spare)))
 	}
 	if err != nil {
 		return nil, errors.Join(err, made.close())

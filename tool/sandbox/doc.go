@@ -26,9 +26,7 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"os"
-	"sync/atomic"
 	"time"
 )
 
@@ -95,12 +93,7 @@ type command struct {
 
 // outcome is how a command ended.
 type outcome struct {
-	Code   int    `json:"code"`
-	Signal string `json:"signal,omitempty"` // that ended it
-	Why    string `json:"why,omitempty"`    // which limit it met, in words for the model
+	Code   int
+	Signal string // that ended it
+	Why    string // which limit it met, in words for the model
 }
-
-// entered says that [Main] was called.
-var entered atomic.Bool
-
-var errNotEntered = errors.New("the program does not call sandbox.Main at its start; without it there is nobody to make the jail")

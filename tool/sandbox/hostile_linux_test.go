@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -77,7 +78,8 @@ func hold(bytes int) {
 
 // holdMany has several processes hold something, and waits until each has it or is dead.
 func holdMany(n int, bytes string) {
-	got := make(chan bool)
+	var alive atomic.Int32
+	said := make(chan string)
 	for range n {
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Args = []string{"hostile", "hold-and-stay", bytes}
@@ -88,21 +90,21 @@ func holdMany(n int, bytes string) {
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
+		alive.Add(1)
 		go func() {
 			line, _ := bufio.NewReader(out).ReadString('\n')
-			got <- line == "held\n"
+			said <- line // who has said it may still be killed for another
+			_ = cmd.Wait()
+			alive.Add(-1)
 		}()
 	}
-	all := 0
 	for range n {
-		if <-got {
-			all++
-		}
+		<-said
 	}
-	if all > 2 { // somebody must notice
-		time.Sleep(time.Hour)
+	for alive.Load() > 2 { // somebody must notice
+		time.Sleep(10 * time.Millisecond)
 	}
-	fmt.Println("held by", all)
+	fmt.Println("held by", alive.Load())
 }
 
 // share holds memory that no process is seen to hold: files that have no name.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tributary-ai/tributary/tool"
+	"github.com/tributary-ai/tributary/tool/sandbox/internal/jail"
 )
 
 // Sandbox makes jails. It is safe for concurrent use.
@@ -36,7 +37,7 @@ const strangerID = 65533
 
 // prepare looks at what the system offers.
 func prepare(opt Options) *Sandbox {
-	s := &Sandbox{opt: opt.withDefaults(), landlock: landlockVersion(), groups: findGroups()}
+	s := &Sandbox{opt: opt.withDefaults(), landlock: jail.LandlockVersion(), groups: findGroups()}
 	if os.Geteuid() == 0 {
 		if files, err := userNamespace(strangerID); err == nil {
 			s.stranger, s.files = strangerID, files
@@ -47,7 +48,7 @@ func prepare(opt Options) *Sandbox {
 
 // userNamespace makes one in which our user and group are called like somebody else.
 func userNamespace(id int) (*os.File, error) {
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{asNobody}, Env: []string{}, SysProcAttr: &syscall.SysProcAttr{
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{jail.AsNobody}, Env: []string{}, SysProcAttr: &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: id, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: id, Size: 1}},
@@ -109,14 +110,14 @@ func (s *Sandbox) run(ctx context.Context, c command, out func([]byte)) (outcome
 	if err != nil {
 		return outcome{}, err
 	}
-	jail, err := s.open(c, w.fileSize())
+	inside, err := s.open(c, w.fileSize())
 	if err != nil {
 		return outcome{}, fmt.Errorf("make a sandbox: %w", err)
 	}
 	// The next launcher is made while the command runs: whoever runs one mostly runs another soon.
-	s.reserve.fill(func() (*cell, error) { return s.start(jail.foreign) })
-	why := w.guard(ctx, jail.stop, func() string { return pour(jail.output, out, jail.kill) })
-	return jail.end(s.opt, why, s.burials.add)
+	s.reserve.fill(func() (*cell, error) { return s.start(inside.foreign) })
+	why := w.guard(ctx, inside.stop, func() string { return pour(inside.output, out, inside.kill) })
+	return inside.end(s.opt, why, s.burials.add)
 }
 
 // burials are the ends of jails whose commands have ended.
@@ -155,7 +156,7 @@ func (s *Sandbox) open(c command, fileSize int64) (*cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := order{
+	o := jail.Order{
 		Argv: c.argv, Name: c.name, Script: c.script, Self: c.self, Binds: binds, Landlock: s.landlock,
 		Memory: s.opt.Memory, Processes: s.opt.Processes, CPU: s.opt.CPU, FileSize: fileSize,
 		WatchMemory: s.groups.memory == "", WatchProcesses: s.groups.pids == "",
@@ -178,7 +179,7 @@ func (s *Sandbox) open(c command, fileSize int64) (*cell, error) {
 
 // binds opens the folders of the thread. If this process is root, they are shown to the stranger as his own, where the file
 // system can do that; else commands run as our own user.
-func (s *Sandbox) binds(folder *os.Root) (binds []bind, folders []*os.File, foreign bool, err error) {
+func (s *Sandbox) binds(folder *os.Root) (binds []jail.Bind, folders []*os.File, foreign bool, err error) {
 	foreign = s.files != nil
 	for i, area := range areas {
 		dir, err := openArea(folder, area)
@@ -194,7 +195,7 @@ func (s *Sandbox) binds(folder *os.Root) (binds []bind, folders []*os.File, fore
 		if err != nil {
 			return nil, folders, false, err
 		}
-		binds = append(binds, bind{FD: -1, Path: path, Dev: uint64(st.Dev), Ino: st.Ino, Target: mountPoint(area), ReadOnly: area == uploadsArea})
+		binds = append(binds, jail.Bind{FD: -1, Path: path, Dev: uint64(st.Dev), Ino: st.Ino, Target: mountPoint(area), ReadOnly: area == uploadsArea})
 		foreign = foreign && s.give(&binds[i], folders, i)
 	}
 	if !foreign {
@@ -206,14 +207,14 @@ func (s *Sandbox) binds(folder *os.Root) (binds []bind, folders []*os.File, fore
 }
 
 // give makes a mount of a folder in which our files are the stranger's, and puts it in the folder's place.
-func (s *Sandbox) give(b *bind, folders []*os.File, i int) bool {
+func (s *Sandbox) give(b *jail.Bind, folders []*os.File, i int) bool {
 	fd, err := unix.OpenTree(int(folders[i].Fd()), "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return false
 	}
-	attr := uint64(plainMount)
+	attr := uint64(jail.PlainMount)
 	if b.ReadOnly {
-		attr = fixedMount
+		attr = jail.FixedMount
 	}
 	err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: attr | unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(s.files.Fd())})
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tributary-ai/tributary/tool/sandbox/internal/jail"
 )
 
 // withstood are the options with which a sandbox of this process withstood its attacks: the system does not change under it.
@@ -22,9 +24,6 @@ var withstood sync.Map
 // Open makes a sandbox and attacks it from inside, once in a process for the same options. The error says why code must not be
 // run here: which attack went well, or what the system lacks. It takes some hundredths of a second.
 func Open(ctx context.Context, opt Options) (*Sandbox, error) {
-	if !entered.Load() {
-		return nil, errNotEntered
-	}
 	s := prepare(opt)
 	if _, ok := withstood.Load(opt); ok {
 		return s, nil
@@ -41,11 +40,11 @@ func Open(ctx context.Context, opt Options) (*Sandbox, error) {
 }
 
 // judge is nil if every attack was made, and none went well.
-func judge(found []finding) error {
+func judge(found []jail.Finding) error {
 	var escapes []string
-	for i, a := range attacks {
-		if i >= len(found) || found[i].Attack != a.name {
-			return fmt.Errorf("the sandbox could not be tried: %d of %d attacks were made", len(found), len(attacks))
+	for i, a := range jail.Attacks() {
+		if i >= len(found) || found[i].Attack != a {
+			return fmt.Errorf("the sandbox could not be tried: %d of %d attacks were made", len(found), len(jail.Attacks()))
 		}
 		if f := found[i]; f.Escaped != "" {
 			escapes = append(escapes, fmt.Sprintf("%s (%s)", f.Attack, f.Escaped))
@@ -58,7 +57,7 @@ func judge(found []finding) error {
 }
 
 // probe attacks a jail from inside.
-func (s *Sandbox) probe(ctx context.Context) (_ []finding, err error) {
+func (s *Sandbox) probe(ctx context.Context) (_ []jail.Finding, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "tributary-probe-")
@@ -83,32 +82,32 @@ func (s *Sandbox) probe(ctx context.Context) (_ []finding, err error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	got, err := s.run(ctx, command{folder: folder, self: []string{asAttacker, string(told)}}, func(p []byte) { out.Write(p) })
+	got, err := s.run(ctx, command{folder: folder, self: []string{jail.AsAttacker, string(told)}}, func(p []byte) { out.Write(p) })
 	if err != nil {
 		return nil, err
 	}
-	var found []finding
+	var found []jail.Finding
 	for dec := json.NewDecoder(&out); dec.More(); {
-		var one finding
+		var one jail.Finding
 		if err := dec.Decode(&one); err != nil {
 			return nil, fmt.Errorf("the sandbox could not be tried: %w", err)
 		}
 		found = append(found, one)
 	}
 	if got != (outcome{}) {
-		return nil, fmt.Errorf("the sandbox could not be tried: after %d of %d attacks, %s", len(found), len(attacks), got.said())
+		return nil, fmt.Errorf("the sandbox could not be tried: after %d of %d attacks, %s", len(found), len(jail.Attacks()), got.said())
 	}
 	return found, nil
 }
 
 // outside is what attacks aim at: a file that everybody may read, and sockets that answer everybody.
 type outside struct {
-	facts   facts
+	facts   jail.Facts
 	closers []interface{ Close() error }
 }
 
 func newOutside(dir string) (*outside, error) {
-	o := &outside{facts: facts{Secret: filepath.Join(dir, "secret"), Abstract: "@" + strings.ReplaceAll(dir, "/", "-"), Server: os.Getpid()}}
+	o := &outside{facts: jail.Facts{Secret: filepath.Join(dir, "secret"), Abstract: "@" + strings.ReplaceAll(dir, "/", "-"), Server: os.Getpid()}}
 	err := errors.Join(
 		os.Chmod(dir, 0o755),
 		os.WriteFile(o.facts.Secret, []byte("secret"), 0o644),
@@ -118,7 +117,7 @@ func newOutside(dir string) (*outside, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.facts.Net, err = os.Readlink(ownNetwork); err != nil {
+	if o.facts.Net, err = os.Readlink(jail.OwnNetwork); err != nil {
 		return nil, err
 	}
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")

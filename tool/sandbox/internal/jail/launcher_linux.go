@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package sandbox
+package jail
 
 import (
 	"bufio"
@@ -21,21 +21,21 @@ import (
 
 // setup is what the launcher is told when it is started: enough to build all of the jail that is the same for every command, while it
 // waits for one.
-type setup struct {
+type Setup struct {
 	Network bool  `json:"network"`
 	Scratch int64 `json:"scratch"`
 }
 
 // order is what the launcher is told to do.
-type order struct {
-	setup `json:"-"`
+type Order struct {
+	Setup `json:"-"`
 
 	Argv   []string `json:"argv"`
 	Name   string   `json:"name"`
 	Script string   `json:"script"`
 	Self   []string `json:"self,omitempty"` // run the own program under these arguments, in place of Argv
 
-	Binds    []bind `json:"binds"`
+	Binds    []Bind `json:"binds"`
 	Landlock int    `json:"landlock"`
 
 	Memory    int64         `json:"memory"`
@@ -48,31 +48,19 @@ type order struct {
 }
 
 // report is what the launcher says at the end.
-type report struct {
-	outcome
+type Report struct {
+	Outcome
 	Error string `json:"error,omitempty"` // why there was no jail
 }
 
-// insideID is the user and the group that commands see themselves as.
-const insideID = 1000
+// InsideID is the user and the group that commands see themselves as.
+const InsideID = 1000
 
 // The launcher's descriptors, beside the usual three.
 const (
 	orderFD  = 3 // a socket: the folders, the order, then one byte for each wish that the command may end; its end is the end of all
 	reportFD = 4
 )
-
-// become is the other end of the names in main.go.
-func become(name string) {
-	switch name {
-	case asLauncher:
-		launcher()
-	case asAttacker:
-		attacker()
-	case asNobody: // whoever started it has what it wanted, and ends it
-		select {}
-	}
-}
 
 // launcher is the first process of the jail: it builds the walls, starts the command behind them, and buries the dead. It
 // stays outside of the last walls itself, which is possible because they are built around one thread: the one that
@@ -85,14 +73,14 @@ func launcher() {
 		os.Exit(2)
 	}
 	in, out := bufio.NewReader(os.NewFile(orderFD, "order")), os.NewFile(reportFD, "report")
-	var o order
-	wrong := json.Unmarshal([]byte(os.Args[1]), &o.setup)
+	var o Order
+	wrong := json.Unmarshal([]byte(os.Args[1]), &o.Setup)
 	if wrong == nil {
 		wrong = unix.CloseRange(orderFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
 	}
 	var root root
 	if wrong == nil {
-		wrong = root.build(o.setup)
+		wrong = root.build(o.Setup)
 	}
 	folders, err := receive()
 	line, gone := in.ReadBytes('\n')
@@ -102,7 +90,7 @@ func launcher() {
 	if wrong != nil {
 		err = wrong
 	}
-	var r report
+	var r Report
 	if err == nil {
 		err = json.Unmarshal(line, &o)
 	}
@@ -112,7 +100,7 @@ func launcher() {
 		}
 	}
 	if err == nil {
-		r.outcome, err = o.carryOut(in, &root)
+		r.Outcome, err = o.carryOut(in, &root)
 	}
 	if err != nil {
 		r.Error = err.Error()
@@ -123,7 +111,7 @@ func launcher() {
 
 // receive waits for the folders, which come with the first byte.
 func receive() (folders []int, err error) {
-	first, with := make([]byte, 1), make([]byte, unix.CmsgSpace(4*len(areas)))
+	first, with := make([]byte, 1), make([]byte, unix.CmsgSpace(4*len(Folders)))
 	var n, more int
 	for {
 		n, more, _, _, err = unix.Recvmsg(orderFD, first, with, unix.MSG_CMSG_CLOEXEC)
@@ -148,33 +136,33 @@ func receive() (folders []int, err error) {
 	return folders, nil
 }
 
-func (o *order) carryOut(in *bufio.Reader, root *root) (outcome, error) {
+func (o *Order) carryOut(in *bufio.Reader, root *root) (Outcome, error) {
 	own := -1
 	if o.Self != nil {
 		var err error
 		if own, err = unix.Open("/proc/self/exe", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
-			return outcome{}, fmt.Errorf("the own program: %w", err)
+			return Outcome{}, fmt.Errorf("the own program: %w", err)
 		}
 	}
 	if err := root.finish(o); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if err := unix.Sethostname([]byte("sandbox")); err != nil {
-		return outcome{}, fmt.Errorf("host name: %w", err)
+		return Outcome{}, fmt.Errorf("host name: %w", err)
 	}
 	unix.Umask(0o022)
 	keepThreads(reserved)
 	if err := o.limit(); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	var met atomic.Pointer[string]
 	go obey(in)
 	if err := o.confine(own); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	pid, err := o.start(own)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	go o.watch(&met)
 	got, err := bury(pid)
@@ -185,7 +173,7 @@ func (o *order) carryOut(in *bufio.Reader, root *root) (outcome, error) {
 }
 
 // limit sets what a process may have. The launcher has it too, and needs little.
-func (o *order) limit() error {
+func (o *Order) limit() error {
 	cpu := uint64(max(o.CPU/time.Second, 1))
 	limits := []struct {
 		which     int
@@ -194,7 +182,7 @@ func (o *order) limit() error {
 		{unix.RLIMIT_CORE, 0, 0},
 		{unix.RLIMIT_CPU, cpu, cpu + 1},
 		{unix.RLIMIT_NOFILE, 1024, 1024},
-		{unix.RLIMIT_NPROC, uint64(o.Processes + spare), uint64(o.Processes + spare)},
+		{unix.RLIMIT_NPROC, uint64(o.Processes + Spare), uint64(o.Processes + Spare)},
 		{unix.RLIMIT_MEMLOCK, 64 << 10, 64 << 10},
 		{unix.RLIMIT_MSGQUEUE, 0, 0},
 		{unix.RLIMIT_SIGPENDING, 1024, 1024},
@@ -219,8 +207,8 @@ func (o *order) limit() error {
 	return nil
 }
 
-// spare are the threads of the launcher, which count too.
-const spare = 24
+// Spare are the threads of the launcher, which count too.
+const Spare = 24
 
 // reserved are those that it has at hand when the command begins.
 const reserved = 8
@@ -245,7 +233,7 @@ func keepThreads(n int) {
 }
 
 // confine builds the last walls around the calling thread. What it starts has them as well.
-func (o *order) confine(own int) error {
+func (o *Order) confine(own int) error {
 	// Nobody in the jail can look into the launcher, nor get hold of the program that it is: not even of a descriptor that
 	// could be opened for writing once the program has ended.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
@@ -295,7 +283,7 @@ func dropCapabilities() error {
 }
 
 // start starts the command behind the walls.
-func (o *order) start(own int) (pid int, err error) {
+func (o *Order) start(own int) (pid int, err error) {
 	null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, err
@@ -309,10 +297,10 @@ func (o *order) start(own int) (pid int, err error) {
 		argv, path = o.Self, fmt.Sprintf("/proc/self/fd/%d", own)
 	}
 	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{
-		Dir: mountPoint(workspaceArea), Files: []uintptr{uintptr(null), 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: Workspace, Files: []uintptr{uintptr(null), 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 		Env: []string{
 			"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "HOME=/tmp", "TMPDIR=/tmp", "USER=sandbox", "LANG=C.UTF-8",
-			"PWD=" + mountPoint(workspaceArea), "PYTHONPATH=" + mountPoint(workspaceArea), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1",
+			"PWD=" + Workspace, "PYTHONPATH=" + Workspace, "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1",
 		},
 	})
 	if err != nil {
@@ -322,7 +310,7 @@ func (o *order) start(own int) (pid int, err error) {
 }
 
 // bury waits for the command, and for all that were left to us meanwhile. When it returns, nobody is left.
-func bury(command int) (got outcome, err error) {
+func bury(command int) (got Outcome, err error) {
 	got, err = await(command)
 	for err == nil {
 		_ = unix.Kill(-1, unix.SIGKILL) // nobody may be there
@@ -334,19 +322,19 @@ func bury(command int) (got outcome, err error) {
 	return got, err
 }
 
-func await(command int) (outcome, error) {
+func await(command int) (Outcome, error) {
 	for {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, 0, nil)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return outcome{}, fmt.Errorf("wait: %w", err)
+			return Outcome{}, fmt.Errorf("wait: %w", err)
 		case pid != command:
 		case status.Signaled():
-			return outcome{Code: 128 + int(status.Signal()), Signal: unix.SignalName(status.Signal())}, nil
+			return Outcome{Code: 128 + int(status.Signal()), Signal: unix.SignalName(status.Signal())}, nil
 		default:
-			return outcome{Code: status.ExitStatus()}, nil
+			return Outcome{Code: status.ExitStatus()}, nil
 		}
 	}
 }

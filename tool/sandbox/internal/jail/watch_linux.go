@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package sandbox
+package jail
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 const every = 50 * time.Millisecond
 
 // watch ends the command if all processes together hold too much memory or are too many.
-func (o *order) watch(met *atomic.Pointer[string]) {
+func (o *Order) watch(met *atomic.Pointer[string]) {
 	if !o.WatchMemory && !o.WatchProcesses {
 		return
 	}
@@ -25,11 +25,11 @@ func (o *order) watch(met *atomic.Pointer[string]) {
 		why := ""
 		pids := processes()
 		if o.WatchProcesses && len(pids) > o.Processes {
-			why = tooMany(o.Processes)
+			why = TooMany(o.Processes)
 		}
 		// What is shared counts for each who shares it, until that is too much; then it is looked at closely.
 		if o.WatchMemory && resident(pids) > o.Memory && proportional(pids) > o.Memory {
-			why = tooMuch(o.Memory)
+			why = TooMuch(o.Memory)
 		}
 		if why != "" {
 			met.Store(&why)
@@ -38,8 +38,8 @@ func (o *order) watch(met *atomic.Pointer[string]) {
 	}
 }
 
-func tooMany(processes int) string { return fmt.Sprintf("it had more than %d processes", processes) }
-func tooMuch(memory int64) string {
+func TooMany(processes int) string { return fmt.Sprintf("it had more than %d processes", processes) }
+func TooMuch(memory int64) string {
 	return fmt.Sprintf("it needed more than %d MiB of memory, with all its processes", memory>>20)
 }
 

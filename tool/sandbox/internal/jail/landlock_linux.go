@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package sandbox
+package jail
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// landlockVersion is the version of the kernel's Landlock; 0 if there is none.
-func landlockVersion() int {
+// LandlockVersion is the version of the kernel's Landlock; 0 if there is none.
+func LandlockVersion() int {
 	v, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0
@@ -61,7 +61,7 @@ func landlock(version int, network bool, own int) error {
 	write := all &^ unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	for path, rights := range map[string]uint64{
 		"/": landlockRead, "/dev": landlockRead | all&(unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE), "/tmp": write, "/dev/shm": write,
-		mountPoint(workspaceArea): write, mountPoint(outputsArea): write,
+		Workspace: write, Outputs: write,
 	} {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {

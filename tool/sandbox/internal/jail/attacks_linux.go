@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package sandbox
+package jail
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// facts are what an attacker is told of the world outside, so that he need not guess.
-type facts struct {
+// Facts are what an attacker is told of the world outside, so that he need not guess.
+type Facts struct {
 	Secret   string `json:"secret"` // a file that everybody may read
 	TCP, UDP string // addresses at which somebody listens
 	Abstract string // the name of a socket without a file
@@ -30,8 +30,8 @@ type facts struct {
 	Network  bool
 }
 
-// finding is what became of an attack.
-type finding struct {
+// Finding is what became of an attack.
+type Finding struct {
 	Attack  string `json:"attack"`
 	Escaped string `json:"escaped,omitempty"` // what was got hold of; empty if the jail held
 }
@@ -39,7 +39,7 @@ type finding struct {
 // attack is something that must not succeed.
 type attack struct {
 	name string
-	try  func(facts) error // an escape, in words
+	try  func(Facts) error // an escape, in words
 }
 
 // attacks are made on every jail before it is used, and are the rows of the tests.
@@ -71,15 +71,23 @@ var attacks = []attack{
 	{"change uploads", changeUploads},
 }
 
+// Attacks are the names of all attacks, in the order in which they are made.
+func Attacks() (names []string) {
+	for _, a := range attacks {
+		names = append(names, a.name)
+	}
+	return names
+}
+
 // attacker is the program that makes the attacks: it runs as a command in the jail.
 func attacker() {
-	var f facts
+	var f Facts
 	if len(os.Args) != 2 || json.Unmarshal([]byte(os.Args[1]), &f) != nil {
 		os.Exit(2)
 	}
 	out := json.NewEncoder(os.Stdout)
 	for _, a := range attacks {
-		found := finding{Attack: a.name}
+		found := Finding{Attack: a.name}
 		if err := a.try(f); err != nil {
 			found.Escaped = err.Error()
 		}
@@ -90,7 +98,7 @@ func attacker() {
 	os.Exit(0)
 }
 
-func readOutside(f facts) error {
+func readOutside(f Facts) error {
 	for _, path := range []string{f.Secret, "/etc/shadow", "/proc/1/root" + f.Secret, "/proc/1/cwd" + f.Secret, "/proc/self/root/.." + f.Secret, "/../.." + f.Secret} {
 		if content, err := os.ReadFile(path); err == nil {
 			return fmt.Errorf("%s could be read, %d bytes", path, len(content))
@@ -99,8 +107,8 @@ func readOutside(f facts) error {
 	return nil
 }
 
-func writeOutside(f facts) error {
-	for _, dir := range []string{filepath.Dir(f.Secret), "/", "/usr", "/usr/bin", "/etc", "/dev", "/run", "/proc", "/mnt", "/mnt/user-data", mountPoint(uploadsArea)} {
+func writeOutside(f Facts) error {
+	for _, dir := range []string{filepath.Dir(f.Secret), "/", "/usr", "/usr/bin", "/etc", "/dev", "/run", "/proc", "/mnt", "/mnt/user-data", Uploads} {
 		path := filepath.Join(dir, "written-by-a-probe")
 		if err := os.WriteFile(path, []byte("x"), 0o644); err == nil {
 			return fmt.Errorf("%s could be written", path)
@@ -115,7 +123,7 @@ func writeOutside(f facts) error {
 	return nil
 }
 
-func listOutside(facts) error {
+func listOutside(Facts) error {
 	for _, path := range []string{"/home", "/root", "/sys", "/var", "/boot", "/opt", "/srv", "/media"} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is there: %v", path, err)
@@ -134,7 +142,7 @@ func listOutside(facts) error {
 	return nil
 }
 
-func reachTCP(f facts) error {
+func reachTCP(f Facts) error {
 	if f.Network {
 		return nil
 	}
@@ -145,7 +153,7 @@ func reachTCP(f facts) error {
 	return nil
 }
 
-func reachUDP(f facts) error {
+func reachUDP(f Facts) error {
 	if f.Network {
 		return nil
 	}
@@ -157,7 +165,7 @@ func reachUDP(f facts) error {
 	return nil
 }
 
-func otherSockets(f facts) error {
+func otherSockets(f Facts) error {
 	for family := 0; family < 64; family++ {
 		if family == unix.AF_UNIX || f.Network && (family == unix.AF_INET || family == unix.AF_INET6) {
 			continue
@@ -171,7 +179,7 @@ func otherSockets(f facts) error {
 	return nil
 }
 
-func reachAbstract(f facts) error {
+func reachAbstract(f Facts) error {
 	if conn, err := net.DialTimeout("unix", f.Abstract, time.Second); err == nil {
 		conn.Close()
 		return fmt.Errorf("%s answers", f.Abstract)
@@ -181,11 +189,11 @@ func reachAbstract(f facts) error {
 
 // shareNetwork looks at the network namespace alone: whatever else keeps a command from using sockets, it must not be where the
 // machine's interfaces are.
-func shareNetwork(f facts) error {
+func shareNetwork(f Facts) error {
 	if f.Network {
 		return nil
 	}
-	if in, err := os.Readlink(ownNetwork); err != nil || in == f.Net {
+	if in, err := os.Readlink(OwnNetwork); err != nil || in == f.Net {
 		return fmt.Errorf("it is in %s, %v, as the server is", in, err)
 	}
 	table, err := os.ReadFile("/proc/self/net/dev")
@@ -200,10 +208,10 @@ func shareNetwork(f facts) error {
 	return nil
 }
 
-// ownNetwork names the network namespace of whoever reads it.
-const ownNetwork = "/proc/self/ns/net"
+// OwnNetwork names the network namespace of whoever reads it.
+const OwnNetwork = "/proc/self/ns/net"
 
-func otherProcesses(f facts) error {
+func otherProcesses(f Facts) error {
 	if err := unix.Kill(f.Server, 0); !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("process %d can be found: %v", f.Server, err)
 	}
@@ -220,7 +228,7 @@ func otherProcesses(f facts) error {
 	return nil
 }
 
-func firstProcess(facts) error {
+func firstProcess(Facts) error {
 	for _, name := range []string{"environ", "mem", "exe", "maps", "auxv", "root/etc/passwd", "fd/3", "task/1/environ"} {
 		content := make([]byte, 16)
 		file, err := os.Open("/proc/1/" + name)
@@ -244,7 +252,7 @@ func firstProcess(facts) error {
 	return nil
 }
 
-func makeNamespaces(facts) error {
+func makeNamespaces(Facts) error {
 	for name, flag := range map[string]uintptr{
 		"user": unix.CLONE_NEWUSER, "mount": unix.CLONE_NEWNS, "process": unix.CLONE_NEWPID, "network": unix.CLONE_NEWNET, "IPC": unix.CLONE_NEWIPC,
 		"host name": unix.CLONE_NEWUTS, "control group": unix.CLONE_NEWCGROUP, "time": unix.CLONE_NEWTIME,
@@ -255,7 +263,7 @@ func makeNamespaces(facts) error {
 		if flag == unix.CLONE_NEWTIME { // not of clone
 			continue
 		}
-		pid, err := syscall.ForkExec("/proc/self/exe", []string{asNobody}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: flag}})
+		pid, err := syscall.ForkExec("/proc/self/exe", []string{AsNobody}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Cloneflags: flag}})
 		if err == nil {
 			_ = unix.Kill(pid, unix.SIGKILL)
 			return fmt.Errorf("a process in a %s namespace of its own", name)
@@ -269,13 +277,13 @@ func makeNamespaces(facts) error {
 	if _, _, errno := unix.Syscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0); errno != unix.ENOSYS {
 		return fmt.Errorf("clone3: %v", errno)
 	}
-	return refusedWith(unix.EPERM, unix.SYS_SETNS)(facts{})
+	return refusedWith(unix.EPERM, unix.SYS_SETNS)(Facts{})
 }
 
 // refusedWith tries system calls with arguments that make no sense. The filter looks at the number first, so another error
 // than its own says that the call went through.
-func refusedWith(want unix.Errno, calls ...uintptr) func(facts) error {
-	return func(facts) error {
+func refusedWith(want unix.Errno, calls ...uintptr) func(Facts) error {
+	return func(Facts) error {
 		for _, nr := range calls {
 			const none = ^uintptr(0)
 			if _, _, errno := unix.Syscall6(nr, none, none, none, none, none, none); errno != want {
@@ -286,7 +294,7 @@ func refusedWith(want unix.Errno, calls ...uintptr) func(facts) error {
 	}
 }
 
-func gainRights(facts) error {
+func gainRights(Facts) error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return err
@@ -318,8 +326,8 @@ func gainRights(facts) error {
 	return nil
 }
 
-func makeSetID(facts) error {
-	path := mountPoint(workspaceArea) + "/set-id"
+func makeSetID(Facts) error {
+	path := Workspace + "/set-id"
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		return fmt.Errorf("the workspace cannot be written: %w", err)
 	}
@@ -333,7 +341,7 @@ func makeSetID(facts) error {
 		for how, err := range map[string]error{
 			"chmod": unix.Chmod(path, 0o755|bit), "fchmod": unix.Fchmod(fd, 0o755|bit), "fchmodat": unix.Fchmodat(unix.AT_FDCWD, path, 0o755|bit, 0),
 			"mknod": unix.Mknod(path+"-2", unix.S_IFREG|0o755|bit, 0), "open": made(unix.Open(path+"-3", unix.O_CREAT|unix.O_RDWR, 0o755|bit)),
-			"tmpfile": made(unix.Open(mountPoint(workspaceArea), unix.O_TMPFILE|unix.O_RDWR, 0o755|bit)),
+			"tmpfile": made(unix.Open(Workspace, unix.O_TMPFILE|unix.O_RDWR, 0o755|bit)),
 		} {
 			if !errors.Is(err, unix.EPERM) {
 				return fmt.Errorf("%s with bit %o: %v", how, bit, err)
@@ -356,8 +364,8 @@ func made(fd int, err error) error {
 	return err
 }
 
-func makeDevices(facts) error {
-	for _, dir := range []string{mountPoint(workspaceArea), "/tmp", "/dev/shm"} {
+func makeDevices(Facts) error {
+	for _, dir := range []string{Workspace, "/tmp", "/dev/shm"} {
 		for name, mode := range map[string]uint32{"null": unix.S_IFCHR, "disk": unix.S_IFBLK} {
 			path := filepath.Join(dir, name)
 			if err := unix.Mknod(path, mode|0o666, int(unix.Mkdev(1, 3))); err == nil {
@@ -369,7 +377,7 @@ func makeDevices(facts) error {
 	return nil
 }
 
-func inherit(facts) error {
+func inherit(Facts) error {
 	known := []string{"HOME", "LANG", "PATH", "PWD", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED", "TMPDIR", "USER"}
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); !slices.Contains(known, name) {
@@ -389,8 +397,8 @@ func inherit(facts) error {
 	return nil
 }
 
-func followLinks(f facts) error {
-	dir := mountPoint(workspaceArea)
+func followLinks(f Facts) error {
+	dir := Workspace
 	soft, hard := dir+"/soft", dir+"/hard"
 	defer os.Remove(soft)
 	defer os.Remove(hard)
@@ -400,7 +408,7 @@ func followLinks(f facts) error {
 	if _, err := os.ReadFile(soft); err == nil {
 		return errors.New("a link led to the secret")
 	}
-	for _, from := range []string{"/usr/bin/env", "/etc/passwd", "/proc/1/exe", mountPoint(uploadsArea) + "/given"} {
+	for _, from := range []string{"/usr/bin/env", "/etc/passwd", "/proc/1/exe", Uploads + "/given"} {
 		if err := os.Link(from, hard); err == nil {
 			return fmt.Errorf("%s has another name in the workspace now", from)
 		}
@@ -411,8 +419,8 @@ func followLinks(f facts) error {
 	return nil
 }
 
-func changeUploads(facts) error {
-	path := mountPoint(uploadsArea) + "/given"
+func changeUploads(Facts) error {
+	path := Uploads + "/given"
 	if _, err := os.ReadFile(path); err != nil {
 		return fmt.Errorf("uploads cannot be read: %w", err)
 	}

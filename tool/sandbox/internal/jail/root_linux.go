@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package sandbox
+package jail
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 )
 
 // bind is a folder of the thread, as the launcher is told of it.
-type bind struct {
+type Bind struct {
 	// FD is a mount that is not attached anywhere yet; below 0 if the launcher has to make it from Path.
 	FD int `json:"fd"`
 	// Path leads to the folder; Dev and Ino say which folder must be found there.
@@ -26,8 +26,8 @@ type bind struct {
 }
 
 const (
-	plainMount = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
-	fixedMount = plainMount | unix.MOUNT_ATTR_RDONLY
+	PlainMount = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	FixedMount = PlainMount | unix.MOUNT_ATTR_RDONLY
 )
 
 // root is the root of the jail while it is being made. The mount namespace is ours alone.
@@ -38,7 +38,7 @@ type root struct {
 
 // build makes what is the same for every command. It needs a folder that can be covered, because nobody else sees it, and below which
 // no folder of a thread is; without one nothing is made before there is an order.
-func (r *root) build(s setup) error {
+func (r *root) build(s Setup) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
 	}
@@ -50,7 +50,7 @@ func (r *root) build(s setup) error {
 }
 
 // fill makes the root and puts into it what commands need, but the folders of a thread.
-func (r *root) fill(s setup) error {
+func (r *root) fill(s Setup) error {
 	resolv, _ := filepath.EvalSymlinks("/etc/resolv.conf")
 	if err := unix.Mount("tmpfs", r.base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=4m,nr_inodes=512,mode=755"); err != nil {
 		return fmt.Errorf("root in memory: %w", err)
@@ -61,8 +61,8 @@ func (r *root) fill(s setup) error {
 	r.mount("tmpfs", "/tmp", 0, fmt.Sprintf("size=%d,nr_inodes=%d,mode=1777", s.Scratch, max(s.Scratch>>12, 64)))
 	r.mount("tmpfs", "/dev/shm", unix.MS_NOEXEC, fmt.Sprintf("size=%d,nr_inodes=1024,mode=1777", s.Scratch))
 	r.mount("proc", "/proc", unix.MS_NOEXEC, "")
-	for _, area := range areas {
-		r.folder(mountPoint(area))
+	for _, area := range Folders {
+		r.folder(area)
 	}
 	r.folder("/run")
 	// Two walls against namespaces in namespaces; the other one is the filter. A system that does not let us build this one has
@@ -74,7 +74,7 @@ func (r *root) fill(s setup) error {
 }
 
 // finish adds what belongs to an order, and moves the process there.
-func (r *root) finish(o *order) error {
+func (r *root) finish(o *Order) error {
 	// Folders of the thread may be below the folder that is about to be covered.
 	var trees []int
 	for _, b := range o.Binds {
@@ -89,7 +89,7 @@ func (r *root) finish(o *order) error {
 		if r.base, err = someFolder(); err != nil {
 			return err
 		}
-		if err := r.fill(o.setup); err != nil {
+		if err := r.fill(o.Setup); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func enter(base string) error {
 }
 
 // tree is the bind as a mount that is not attached yet.
-func (b bind) tree() (int, error) {
+func (b Bind) tree() (int, error) {
 	if b.FD >= 0 {
 		return b.FD, nil
 	}
@@ -154,9 +154,9 @@ func (b bind) tree() (int, error) {
 	if uint64(st.Dev) != b.Dev || st.Ino != b.Ino {
 		return -1, errors.New("folder of the thread: another folder is in its place")
 	}
-	attr := uint64(plainMount)
+	attr := uint64(PlainMount)
 	if b.ReadOnly {
-		attr = fixedMount
+		attr = FixedMount
 	}
 	return cloneTree(fd, "", unix.AT_EMPTY_PATH, attr)
 }
@@ -250,7 +250,7 @@ func (b *builder) show(path string, attr uint64) {
 
 // system is what programs are made of.
 func (b *builder) system() {
-	b.show("/usr", fixedMount)
+	b.show("/usr", FixedMount)
 	for _, path := range []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
 		info, err := os.Lstat(path)
 		switch {
@@ -260,25 +260,25 @@ func (b *builder) system() {
 			b.note(err)
 			b.link(to, path)
 		default:
-			b.show(path, fixedMount)
+			b.show(path, FixedMount)
 		}
 	}
 }
 
 // etc is as little as programs can do with.
 func (b *builder) etc(network bool, resolv string) {
-	b.write("/etc/passwd", fmt.Sprintf("sandbox:x:%d:%d:sandbox:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", insideID, insideID))
-	b.write("/etc/group", fmt.Sprintf("sandbox:x:%d:\nnogroup:x:65534:\n", insideID))
+	b.write("/etc/passwd", fmt.Sprintf("sandbox:x:%d:%d:sandbox:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", InsideID, InsideID))
+	b.write("/etc/group", fmt.Sprintf("sandbox:x:%d:\nnogroup:x:65534:\n", InsideID))
 	b.write("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n")
 	b.write("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n")
-	b.show("/etc/ld.so.cache", fixedMount)
-	b.show("/etc/alternatives", fixedMount)
+	b.show("/etc/ld.so.cache", FixedMount)
+	b.show("/etc/alternatives", FixedMount)
 	if !network {
 		return
 	}
-	b.show("/etc/ssl/certs", fixedMount)
-	b.show("/etc/pki/tls/certs", fixedMount)
-	b.show("/etc/ca-certificates", fixedMount)
+	b.show("/etc/ssl/certs", FixedMount)
+	b.show("/etc/pki/tls/certs", FixedMount)
+	b.show("/etc/ca-certificates", FixedMount)
 	if text, err := os.ReadFile(resolv); err == nil {
 		b.write("/etc/resolv.conf", string(text))
 	}
