@@ -23,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-ai/tributary/tool/sandbox"
 )
 
 // row is a line of the table.
