@@ -20,7 +20,6 @@ import (
 
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
-	"github.com/tributary-ai/tributary/tool/sandbox"
 )
 
 // version is set by the build; see the Makefile.
