@@ -18,7 +18,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tributary-ai/tributary/tool/sandbox"
 )
 
 func TestMain(m *testing.M) {
