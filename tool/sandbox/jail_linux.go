@@ -28,7 +28,7 @@ type Sandbox struct {
 	stranger int
 	files    *os.File
 
-	reserve reserve
+	reserve *reserve
 	burials burials
 }
 
@@ -37,7 +37,7 @@ const strangerID = 65533
 
 // prepare looks at what the system offers.
 func prepare(opt Options) *Sandbox {
-	s := &Sandbox{opt: opt.withDefaults(), landlock: jail.LandlockVersion(), groups: findGroups()}
+	s := &Sandbox{opt: opt.withDefaults(), landlock: jail.LandlockVersion(), groups: findGroups(), reserve: newReserve()}
 	if os.Geteuid() == 0 {
 		if files, err := userNamespace(strangerID); err == nil {
 			s.stranger, s.files = strangerID, files

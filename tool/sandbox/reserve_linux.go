@@ -3,6 +3,8 @@
 package sandbox
 
 import (
+	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,80 +12,88 @@ import (
 // spareFor is how long a launcher waits for an order. Agents that run one command mostly run another soon.
 const spareFor = time.Minute
 
-// reserve keeps one launcher that waits for the next command, which then need not wait for it.
+// spares is how many of them wait. Two, because the kernel takes longer to put one into its control group than most commands
+// take, and because agents run commands side by side.
+const spares = 2
+
+// reserve keeps launchers that wait for the next commands, which then need not wait for them.
 type reserve struct {
 	filling sync.WaitGroup
 
 	mu     sync.Mutex
-	spare  *cell
-	expiry *time.Timer
-	full   bool          // there is a spare, or it is being made
-	making chan struct{} // closed when one that is being made is there, or could not be made; nil before the first
+	came   *sync.Cond // one that was being made is there, or could not be made
+	ready  []spare    // the oldest first
+	making int
 	closed bool
 }
 
-// take returns the launcher that waits, if there is one of the kind. One that is being made is waited for: it is there sooner than another
+func newReserve() *reserve {
+	r := new(reserve)
+	r.came = sync.NewCond(&r.mu)
+	return r
+}
+
+type spare struct {
+	cell   *cell
+	expiry *time.Timer
+}
+
+// take returns a launcher that waits, if there is one of the kind. One that is being made is waited for: it is there sooner than another
 // would be.
 func (r *reserve) take(foreign bool) *cell {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.full && r.spare == nil {
-		making := r.making
-		r.mu.Unlock()
-		<-making
-		r.mu.Lock()
+	for len(r.ready) == 0 && r.making > 0 {
+		r.came.Wait()
 	}
-	if r.spare == nil || r.spare.foreign != foreign {
+	i := slices.IndexFunc(r.ready, func(s spare) bool { return s.cell.foreign == foreign })
+	if i < 0 {
 		return nil
 	}
-	return r.release()
+	return r.release(i)
 }
 
-// release takes the spare out. r.mu is held.
-func (r *reserve) release() *cell {
-	c := r.spare
-	r.expiry.Stop()
-	r.spare, r.expiry, r.full = nil, nil, false
-	return c
+// release takes a spare out. r.mu is held.
+func (r *reserve) release(i int) *cell {
+	s := r.ready[i]
+	s.expiry.Stop()
+	r.ready = slices.Delete(r.ready, i, i+1)
+	return s.cell
 }
 
-// fill makes a spare, beside all else. One that cannot be made is not missed: the next command says why.
+// fill makes what spares are missing, beside all else. One that cannot be made is not missed: the next command says why.
 func (r *reserve) fill(start func() (*cell, error)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.full || r.closed {
-		return
+	for !r.closed && len(r.ready)+r.making < spares {
+		r.making++
+		r.filling.Go(func() {
+			c, err := start()
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			defer r.came.Broadcast()
+			r.making--
+			if err == nil {
+				r.ready = append(r.ready, spare{c, time.AfterFunc(spareFor, func() { r.expire(c) })})
+			}
+		})
 	}
-	making := make(chan struct{})
-	r.full, r.making = true, making
-	r.filling.Go(func() {
-		c, err := start()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		defer close(making)
-		if err != nil {
-			r.full = false
-			return
-		}
-		r.spare, r.expiry = c, time.AfterFunc(spareFor, func() { r.expire(c) })
-	})
 }
 
 // expire lets a spare go that nobody wanted.
 func (r *reserve) expire(c *cell) {
 	r.mu.Lock()
-	if r.spare != c {
-		c = nil // it was taken at the last moment
-	} else {
-		r.release()
+	i := slices.IndexFunc(r.ready, func(s spare) bool { return s.cell == c })
+	if i >= 0 {
+		r.release(i)
 	}
 	r.mu.Unlock()
-	if c != nil {
+	if i >= 0 { // and was not taken at the last moment
 		_ = c.discard()
 	}
 }
 
-// close ends the spare and makes no more.
+// close ends the spares and makes no more.
 func (r *reserve) close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -91,8 +101,9 @@ func (r *reserve) close() error {
 	r.filling.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.spare == nil {
-		return nil
+	var errs []error
+	for len(r.ready) > 0 {
+		errs = append(errs, r.release(0).discard())
 	}
-	return r.release().discard()
+	return errors.Join(errs...)
 }
