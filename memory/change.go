@@ -5,11 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/pattern"
 )
 
 // Document returns what is remembered; an empty document if nothing is.
@@ -141,7 +142,7 @@ func (r *row) forget(f Fact, now time.Time) {
 	}
 }
 
-var parts = regexp.MustCompile(`[\p{L}\p{N}]+`)
+var parts = pattern.New(`[\p{L}\p{N}]+`)
 
 // telling are the words of a text by which it would be recognised: not the short ones, but for numbers and for scripts without spaces.
 func telling(text string) []string {
@@ -194,7 +195,7 @@ func (b *Book) Describe(ctx context.Context, w Whose, texts map[string]string) (
 	})
 }
 
-var factID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var factID = pattern.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Import puts a document, as Document returns it, in the place of what is remembered. Facts that it does not have are deleted.
 func (b *Book) Import(ctx context.Context, w Whose, d Document) (Document, error) {

@@ -3,11 +3,12 @@ package memory
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/pattern"
 )
 
 // Version is that of the form of a [Document].
@@ -88,7 +89,7 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return e.Field + ": " + e.Problem }
 
-var word = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+var word = pattern.New(`^[a-z][a-z0-9_-]{0,39}$`)
 
 // check makes a fact that somebody gave regular, or says what is wrong with it.
 func (f *Fact) check() error {

@@ -1,13 +1,14 @@
 package memory
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/tributary-ai/tributary/internal/pattern"
 )
 
 // rule finds one sort of statement. What its group matches is told as is says, with its own words in the place of %.
 type rule struct {
-	match    *regexp.Regexp
+	match    *pattern.Pattern
 	says     string
 	category string
 	topic    string // a person has one of these: a new one takes the place of the old
@@ -17,20 +18,20 @@ type rule struct {
 const until = `([^.!?\n;。！？；]{1,300})`
 
 var rules = []rule{
-	{regexp.MustCompile(`(?i)^(?:no[,:]? |sorry[,:]? |actually[,:]? )*(?:my name is|call me) ` + until), "The person's name is %.", "knowledge", "name"},
-	{regexp.MustCompile(`^(?:不[，,]? ?|其实[，,]? ?)*我(?:的名字)?叫` + until), "The person's name is %.", "knowledge", "name"},
-	{regexp.MustCompile(`(?i)^(?:no[,:]? |actually[,:]? )*i (?:now )?live in ` + until), "The person lives in %.", "context", "home"},
-	{regexp.MustCompile(`(?i)^(?:no[,:]? |actually[,:]? )*i (?:now )?work (?:as|at|for) ` + until), "The person works as, at or for %.", "context", "work"},
-	{regexp.MustCompile(`(?i)^(?:please |and )?(?:remember|don't forget|do not forget)(?: that|:|,)? ` + until), "%", "context", ""},
-	{regexp.MustCompile(`^(?:请|你要)?记住[：:，, ]*` + until), "%", "context", ""},
-	{regexp.MustCompile(`(?i)^i (?:always )?prefer ` + until), "The person prefers %.", "preference", ""},
-	{regexp.MustCompile(`(?i)^(?:correction|to correct you|i (?:meant|mean))[:,]? ` + until), "%", Correction, ""},
+	{pattern.New(`(?i)^(?:no[,:]? |sorry[,:]? |actually[,:]? )*(?:my name is|call me) ` + until), "The person's name is %.", "knowledge", "name"},
+	{pattern.New(`^(?:不[，,]? ?|其实[，,]? ?)*我(?:的名字)?叫` + until), "The person's name is %.", "knowledge", "name"},
+	{pattern.New(`(?i)^(?:no[,:]? |actually[,:]? )*i (?:now )?live in ` + until), "The person lives in %.", "context", "home"},
+	{pattern.New(`(?i)^(?:no[,:]? |actually[,:]? )*i (?:now )?work (?:as|at|for) ` + until), "The person works as, at or for %.", "context", "work"},
+	{pattern.New(`(?i)^(?:please |and )?(?:remember|don't forget|do not forget)(?: that|:|,)? ` + until), "%", "context", ""},
+	{pattern.New(`^(?:请|你要)?记住[：:，, ]*` + until), "%", "context", ""},
+	{pattern.New(`(?i)^i (?:always )?prefer ` + until), "The person prefers %.", "preference", ""},
+	{pattern.New(`(?i)^(?:correction|to correct you|i (?:meant|mean))[:,]? ` + until), "%", Correction, ""},
 }
 
-var sentence = regexp.MustCompile(`[^.!?\n;。！？；]+[.!?;。！？；]*`)
+var sentence = pattern.New(`[^.!?\n;。！？；]+[.!?;。！？；]*`)
 
 // corrected begins what sets something right.
-var corrected = regexp.MustCompile(`(?i)^(?:no|actually|sorry|不|其实)\b`)
+var corrected = pattern.New(`(?i)^(?:no|actually|sorry|不|其实)\b`)
 
 // found is a statement in a message.
 type found struct {
@@ -65,7 +66,7 @@ func statements(text string) []found {
 	return out
 }
 
-var mayTell = regexp.MustCompile(`(?i)remember|forget|name is|call me|live in|work (?:as|at|for)|prefer|correct|i mean|记住|我|\\\\u`)
+var mayTell = pattern.New(`(?i)remember|forget|name is|call me|live in|work (?:as|at|for)|prefer|correct|i mean|记住|我|\\\\u`)
 
 // MayTell reports whether [Rules] could find anything in messages, as JSON. It is quick, and looks at their beginning only: people say
 // such things in short messages.

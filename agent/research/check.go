@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -190,7 +191,7 @@ func (j *judge) denied(claim string, words map[string]bool, all []*evidence) boo
 	return against
 }
 
-var denial = regexp.MustCompile(`(?i)\b(?:not|no|never|none|nothing|neither|nor|cannot|without|\w+n['’]t)\b|不|没|無|无|非|未|别`)
+var denial = pattern.New(`(?i)\b(?:not|no|never|none|nothing|neither|nor|cannot|without|\w+n['’]t)\b|不|没|無|无|非|未|别`)
 
 func denies(sentence string) bool { return denial.MatchString(sentence) }
 
@@ -231,8 +232,8 @@ func sorted(set map[string]bool) []string {
 }
 
 var (
-	link   = regexp.MustCompile(`!?\[([^\]^][^\]]*)\]\([^)]*\)`)
-	spaces = regexp.MustCompile(`\s+`)
+	link   = pattern.New(`!?\[([^\]^][^\]]*)\]\([^)]*\)`)
+	spaces = pattern.New(`\s+`)
 )
 
 // plain is a text without the markup that says nothing.
@@ -247,7 +248,7 @@ func squeeze(text string) string {
 	return strings.TrimSpace(spaces.ReplaceAllString(strings.ToLower(text), " "))
 }
 
-var quotation = regexp.MustCompile(`“([^“”]+)”|「([^「」]+)」|『([^『』]+)』|(?:^|[\s(])"([^"]+)"`)
+var quotation = pattern.New(`“([^“”]+)”|「([^「」]+)」|『([^『』]+)』|(?:^|[\s(])"([^"]+)"`)
 
 // quotedIn are the quotations of a claim, in pieces where something is left out, as evidence has them. A word or two
 // between quotation marks is a manner of speaking.
@@ -266,13 +267,13 @@ func quotedIn(claim string) []string {
 }
 
 var (
-	number  = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*`)
-	ordinal = regexp.MustCompile(`^\s*[0-9]+[.)]\s`)
+	number  = pattern.New(`[0-9]+(?:[.,][0-9]+)*`)
+	ordinal = pattern.New(`^\s*[0-9]+[.)]\s`)
 	spelled = map[string]string{
 		"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
 		"twice": "2", "hundred": "100", "thousand": "1000", "million": "1000000",
 	}
-	word = regexp.MustCompile(`[a-z]+`)
+	word = pattern.New(`[a-z]+`)
 )
 
 // numbersIn are the numbers of a text, spelled in one way. The number of an item of a list is none of them.
@@ -308,7 +309,7 @@ func canonical(n string) string {
 	return n
 }
 
-var label = regexp.MustCompile(`^\s*(?:[-*+>]\s+)*\*\*[^*]+\*\*\s*[:：.]?\s*`)
+var label = pattern.New(`^\s*(?:[-*+>]\s+)*\*\*[^*]+\*\*\s*[:：.]?\s*`)
 
 // namesIn are the words of a claim that are names by how they are written: with a capital inside a sentence, with
 // several, or as code.

@@ -1,12 +1,12 @@
 package research
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 )
 
@@ -41,10 +41,10 @@ func Check(text, question string, look func(int) (Source, bool)) []Doubt {
 }
 
 var (
-	ownReferences = regexp.MustCompile(`(?i)^#{1,6}\s*(?:\d+[.)]?\s*)?(?:\**)(?:key citations|references|reference list|sources|citations|bibliography|works cited|参考文献|参考资料|引用|引用来源|资料来源|来源)(?:\**)\s*:?\s*$`)
-	definition    = regexp.MustCompile(`^\[\^[0-9]+\]:`)
-	partMarker    = regexp.MustCompile(`^\[(?:\^(?:[0-9]{0,9}\]?)?)?$`)
-	wholeMarker   = regexp.MustCompile(`^\[\^([0-9]{1,9})\]`)
+	ownReferences = pattern.New(`(?i)^#{1,6}\s*(?:\d+[.)]?\s*)?(?:\**)(?:key citations|references|reference list|sources|citations|bibliography|works cited|参考文献|参考资料|引用|引用来源|资料来源|来源)(?:\**)\s*:?\s*$`)
+	definition    = pattern.New(`^\[\^[0-9]+\]:`)
+	partMarker    = pattern.New(`^\[(?:\^(?:[0-9]{0,9}\]?)?)?$`)
+	wholeMarker   = pattern.New(`^\[\^([0-9]{1,9})\]`)
 )
 
 // feed takes the next piece and returns what may be shown.

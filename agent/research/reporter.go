@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 )
@@ -268,14 +268,14 @@ func (r Reference) footnote(before []Reference, zh bool) string {
 	return line + ", " + read + ". “" + plainLine(firstWords(r.Quote, 160)) + "”\n"
 }
 
-var markup = regexp.MustCompile("[\\[\\]`*_|<>\\\\]")
+var markup = pattern.New("[\\[\\]`*_|<>\\\\]")
 
 // plainLine is a text of others on a line of ours, where it must not be Markdown.
 func plainLine(text string) string {
 	return markup.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 }
 
-var marker = regexp.MustCompile(`\[\^([0-9]{1,9})\]`)
+var marker = pattern.New(`\[\^([0-9]{1,9})\]`)
 
 // references are the sources that a text cites, in the order in which it first does.
 func references(body string, look func(int) (Source, bool)) []Reference {

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/tool/files"
 )
@@ -86,7 +86,7 @@ func (s Source) reference() Reference {
 	return Reference{Number: s.Number, Title: s.Title, Address: s.Address, Site: s.Site, Quote: firstWords(comment.ReplaceAllString(s.Passage(), ""), 500), Read: s.Read}
 }
 
-var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
+var comment = pattern.New(`(?s)<!--.*?-->`)
 
 // sourcesOf finds the numbered passages in the results of tools.
 func sourcesOf(msgs []item.Message, step string, at time.Time) map[int]Source {

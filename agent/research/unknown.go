@@ -1,14 +1,14 @@
 package research
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 )
 
-var notFound = regexp.MustCompile(`(?i)\b(?:(?:was|were|is|are|could|has|have) (?:not|nowhere)(?: be| been)? (?:found|mentioned|stated)|not found in the sources|found nothing|no (?:source|passage|document)s? (?:says?|mentions?|states?|gives?))|未找到|没有找到|没有提到|未提及`)
+var notFound = pattern.New(`(?i)\b(?:(?:was|were|is|are|could|has|have) (?:not|nowhere)(?: be| been)? (?:found|mentioned|stated)|not found in the sources|found nothing|no (?:source|passage|document)s? (?:says?|mentions?|states?|gives?))|未找到|没有找到|没有提到|未提及`)
 
 const mostUnknown = 12
 

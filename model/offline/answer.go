@@ -3,11 +3,11 @@ package offline
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
@@ -137,12 +137,12 @@ func toolFor(req model.Request) (model.Tool, bool) {
 }
 
 var (
-	greeting = regexp.MustCompile(`(?i)^\W*(?:hello|hi|hey|hiya|greetings|good (?:morning|afternoon|evening|day)|你好|您好|嗨|早上好|晚上好)(?:[\s,，]+(?:there|tributary|again|all|everyone|friend))*\W*$`)
-	thanks   = regexp.MustCompile(`(?i)^\W*(?:thanks|thank you|thx|cheers|谢谢|多谢)(?:[\s,]+(?:you|a lot|so much|very much|again))*\W*$`)
-	identity = regexp.MustCompile(`(?i)\b(?:who|what) (?:exactly )?are you\b|\b(?:who|what) am i (?:talking|speaking) (?:to|with)\b|\bare you (?:really |just )?(?:an? )?(?:real |large )?(?:llm|ai|bot|robot|human|person|language model|model|chat ?gpt|gpt\S*|claude|gemini)\b|\bwhat(?:'s| is) your name\b|\bwhat (?:model|llm) (?:are you|is this)\b|\bintroduce yourself\b|你是谁|你是什么|您是谁|你叫什么|你是(?:不是)?.{0,6}(?:模型|人工智能|机器人|真人)|介绍一下你自己`)
-	ability  = regexp.MustCompile(`(?i)^\W*(?:what can you do|what do you do|help|how can you help(?: me)?|你能做什么|你会做什么|你会什么|帮助)\W*$`)
-	again    = regexp.MustCompile(`(?i)^\W*(?:again|once more|one more time|repeat(?: that| it)?|say (?:that|it) again|(?:please )?do (?:it|that) again|再来一次|再说一遍|重复一遍|再一次)(?:[\s,]+please)?\W*$`)
-	asked    = regexp.MustCompile(`(?i)\bwhat (?:did i (?:just )?(?:ask|say)|was my (?:last |previous |first )?(?:question|message))\b|我(?:刚才|刚刚|之前)?(?:问|说)(?:了|过)?(?:你)?什么`)
+	greeting = pattern.New(`(?i)^\W*(?:hello|hi|hey|hiya|greetings|good (?:morning|afternoon|evening|day)|你好|您好|嗨|早上好|晚上好)(?:[\s,，]+(?:there|tributary|again|all|everyone|friend))*\W*$`)
+	thanks   = pattern.New(`(?i)^\W*(?:thanks|thank you|thx|cheers|谢谢|多谢)(?:[\s,]+(?:you|a lot|so much|very much|again))*\W*$`)
+	identity = pattern.New(`(?i)\b(?:who|what) (?:exactly )?are you\b|\b(?:who|what) am i (?:talking|speaking) (?:to|with)\b|\bare you (?:really |just )?(?:an? )?(?:real |large )?(?:llm|ai|bot|robot|human|person|language model|model|chat ?gpt|gpt\S*|claude|gemini)\b|\bwhat(?:'s| is) your name\b|\bwhat (?:model|llm) (?:are you|is this)\b|\bintroduce yourself\b|你是谁|你是什么|您是谁|你叫什么|你是(?:不是)?.{0,6}(?:模型|人工智能|机器人|真人)|介绍一下你自己`)
+	ability  = pattern.New(`(?i)^\W*(?:what can you do|what do you do|help|how can you help(?: me)?|你能做什么|你会做什么|你会什么|帮助)\W*$`)
+	again    = pattern.New(`(?i)^\W*(?:again|once more|one more time|repeat(?: that| it)?|say (?:that|it) again|(?:please )?do (?:it|that) again|再来一次|再说一遍|重复一遍|再一次)(?:[\s,]+please)?\W*$`)
+	asked    = pattern.New(`(?i)\bwhat (?:did i (?:just )?(?:ask|say)|was my (?:last |previous |first )?(?:question|message))\b|我(?:刚才|刚刚|之前)?(?:问|说)(?:了|过)?(?:你)?什么`)
 )
 
 // small answers what needs neither tools nor documents.
@@ -176,7 +176,7 @@ func small(conv []item.Message, question string) (reply, bool) {
 		return reply{text: text, thought: "This is arithmetic with two numbers, which I do myself."}, true
 	}
 	// "and to twenty?" after something was counted
-	if m := onlyTo().FindStringSubmatch(question); m != nil && len(before) > 0 {
+	if m := onlyTo.FindStringSubmatch(question); m != nil && len(before) > 0 {
 		if _, counted := count(before[0]); counted {
 			text, ok := count("count to " + m[1])
 			return reply{text: text}, ok
@@ -231,7 +231,7 @@ func recall(before []string, zh bool) string {
 }
 
 // pointing are the words with which a question leans on the one before it.
-var pointing = regexp.MustCompile(`(?i)\b(?:it|its|they|them|their|that|those|this|these|he|she|more|else|continue|go on)\b|它|他们|这个|那个|其|继续|更多|还有呢`)
+var pointing = pattern.New(`(?i)\b(?:it|its|they|them|their|that|those|this|these|he|she|more|else|continue|go on)\b|它|他们|这个|那个|其|继续|更多|还有呢`)
 
 // lookUp calls search with the content words of the question, and of the one before where it is needed to
 // understand this one.

@@ -3,39 +3,32 @@ package offline
 import (
 	"fmt"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 )
 
 // countLimit keeps an answer to a length that somebody would read.
 const countLimit = 100
 
-// later compiles an expression when it is first used. Those with all numbers in them take longer than all else that the
-// program does before it begins.
-func later(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
-
 var (
-	countEnglish = later(`(?i)\bcount(?:ing)?\b(?:\s+(?:up|for me|slowly|aloud|please))*(?:\s+from\s+(` + numberPattern + `))?\s+(?:up\s+|down\s+)?to\s+(` + numberPattern + `)(?:[^\w.]|\.?$|\.\s)`)
-	countDown    = later(`(?i)\bcount(?:ing)?\s+down\s+from\s+(` + numberPattern + `)(?:\s+to\s+(` + numberPattern + `))?\b`)
-	countChinese = later(`(?:从\s*(` + numberPattern + `)\s*)?(?:数|计数)到\s*(` + numberPattern + `)`)
-	onlyTo       = later(`(?i)^(?:and\s+|now\s+|then\s+)*(?:up\s+)?to\s+(` + numberPattern + `)\W*$`)
+	countEnglish = pattern.New(`(?i)\bcount(?:ing)?\b(?:\s+(?:up|for me|slowly|aloud|please))*(?:\s+from\s+(` + numberPattern + `))?\s+(?:up\s+|down\s+)?to\s+(` + numberPattern + `)(?:[^\w.]|\.?$|\.\s)`)
+	countDown    = pattern.New(`(?i)\bcount(?:ing)?\s+down\s+from\s+(` + numberPattern + `)(?:\s+to\s+(` + numberPattern + `))?\b`)
+	countChinese = pattern.New(`(?:从\s*(` + numberPattern + `)\s*)?(?:数|计数)到\s*(` + numberPattern + `)`)
+	onlyTo       = pattern.New(`(?i)^(?:and\s+|now\s+|then\s+)*(?:up\s+)?to\s+(` + numberPattern + `)\W*$`)
 )
 
 // count answers a wish to have something counted. It reports false for any other text.
 func count(text string) (string, bool) {
 	from, to := 1, 0
 	han := false
-	if m := countDown().FindStringSubmatch(text); m != nil {
+	if m := countDown.FindStringSubmatch(text); m != nil {
 		from, to = bound(m[1], 10), bound(m[2], 1)
-	} else if m := countEnglish().FindStringSubmatch(text); m != nil {
+	} else if m := countEnglish.FindStringSubmatch(text); m != nil {
 		from, to = bound(m[1], 1), bound(m[2], 0)
-	} else if m := countChinese().FindStringSubmatch(text); m != nil {
+	} else if m := countChinese.FindStringSubmatch(text); m != nil {
 		from, to = bound(m[1], 1), bound(m[2], 0)
 		han = true
 	} else {
@@ -79,7 +72,7 @@ func bound(s string, otherwise int) int {
 }
 
 var (
-	sum = later(`(?i)^(?:(?:please|what\s+is|what's|whats|how\s+much\s+is|calculate|compute|请|请问|计算|算一下)[\s,，:：]*)*` +
+	sum = pattern.New(`(?i)^(?:(?:please|what\s+is|what's|whats|how\s+much\s+is|calculate|compute|请|请问|计算|算一下)[\s,，:：]*)*` +
 		`(` + numberPattern + `)\s*(\+|-|−|–|\*|×|x|/|÷|plus|minus|times|multiplied\s+by|divided\s+by|over|加上?|减去?|乘以?|除以)\s*(` + numberPattern + `)` +
 		`\s*(?:=|等于|是)?\s*(?:几|多少)?\s*[?？.。!]*$`)
 	operators = map[string]string{
@@ -93,7 +86,7 @@ var (
 // calculate answers arithmetic with two numbers, exactly. The whole text must be the sum: a date or a range
 // inside a question is not one.
 func calculate(text string) (string, bool) {
-	m := sum().FindStringSubmatch(strings.TrimSpace(text))
+	m := sum.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
 		return "", false
 	}

@@ -3,10 +3,10 @@ package offline
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
@@ -23,11 +23,11 @@ const (
 const fileName = "[`\"'“”]?([\\w][\\w.\\-/]*)[`\"'“”]?"
 
 var (
-	writeNamed = regexp.MustCompile(`(?is)^\W*(?:please\s+)?(?:write|create|make|save)\s+(?:me\s+)?(?:a\s+|the\s+)?(?:new\s+|text\s+)*file\s+(?:called\s+|named\s+)?` + fileName +
+	writeNamed = pattern.New(`(?is)^\W*(?:please\s+)?(?:write|create|make|save)\s+(?:me\s+)?(?:a\s+|the\s+)?(?:new\s+|text\s+)*file\s+(?:called\s+|named\s+)?` + fileName +
 		`(?:[\s,]+(?:with(?:\s+the)?(?:\s+(?:text|content|contents|words))?|that\s+says|which\s+says|saying|that\s+contains|containing)[\s:]+(.+))?$`)
-	writeQuoted = regexp.MustCompile(`(?is)^\W*(?:please\s+)?(?:write|save|put)\s+["“'](.+)["”']\s+(?:in|into|to)\s+(?:a\s+|the\s+)?(?:new\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + fileName + `\W*$`)
-	writeHan    = regexp.MustCompile(`(?s)(?:写|创建|新建|保存)(?:一个|个)?(?:名为|叫)?(?:文件)?\s*` + fileName + `(?:的文件)?[\s，,]*(?:内容(?:为|是)|写(?:着|上|入))[\s:：]*(.+)$`)
-	expression  = regexp.MustCompile(`(?i)^(?:(?:please|what\s+is|what's|whats|how\s+much\s+is|calculate|compute|请|请问|计算|算一下)[\s,，:：]*)*([\d\s.+\-−–*/×÷^%()]{3,200}?)\s*(?:=|等于|是)?\s*(?:几|多少)?\s*[?？.。!]*$`)
+	writeQuoted = pattern.New(`(?is)^\W*(?:please\s+)?(?:write|save|put)\s+["“'](.+)["”']\s+(?:in|into|to)\s+(?:a\s+|the\s+)?(?:new\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + fileName + `\W*$`)
+	writeHan    = pattern.New(`(?s)(?:写|创建|新建|保存)(?:一个|个)?(?:名为|叫)?(?:文件)?\s*` + fileName + `(?:的文件)?[\s，,]*(?:内容(?:为|是)|写(?:着|上|入))[\s:：]*(.+)$`)
+	expression  = pattern.New(`(?i)^(?:(?:please|what\s+is|what's|whats|how\s+much\s+is|calculate|compute|请|请问|计算|算一下)[\s,，:：]*)*([\d\s.+\-−–*/×÷^%()]{3,200}?)\s*(?:=|等于|是)?\s*(?:几|多少)?\s*[?？.。!]*$`)
 )
 
 // wish is a file that somebody wants written.
@@ -115,7 +115,7 @@ func offers(req model.Request, name string) bool {
 }
 
 // reminders are what the program says between what people say.
-var reminders = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+var reminders = pattern.New(`(?s)<system-reminder>.*?</system-reminder>`)
 
 // spoken is what a person said in a message, without what the program added; ok is false if nothing is left.
 func spoken(m item.Message) (text string, ok bool) {

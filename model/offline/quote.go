@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -293,7 +293,7 @@ func chooseMost(found []passage, about []string, before, question string, most i
 	return chosen
 }
 
-var asksWhat = regexp.MustCompile(`(?i)^\W*(?:what(?:'s| is| are| does)|define|explain)\b|什么是|是什么`)
+var asksWhat = pattern.New(`(?i)^\W*(?:what(?:'s| is| are| does)|define|explain)\b|什么是|是什么`)
 
 // score is 0 for a sentence that shares nothing with the question.
 func (q quote) score(wanted []string, covered map[string]bool, spread map[string]int, total int, p passage, about []string, question string) float64 {

@@ -2,11 +2,11 @@ package offline
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -20,7 +20,7 @@ const (
 	sameSaying   = 0.7 // of its words in another sentence, from which on a sentence repeats it
 )
 
-var cited = regexp.MustCompile(`\[\^([0-9]+)\]`)
+var cited = pattern.New(`\[\^([0-9]+)\]`)
 
 // writeReport makes a report out of quotations: first those that fit the question best, then those that each step found, by
 // subject and each once, then what contradicts each other, and what was not found.

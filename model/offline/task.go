@@ -2,11 +2,11 @@ package offline
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/internal/prose"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
@@ -35,7 +35,7 @@ type part struct {
 	text  string
 }
 
-var attribute = regexp.MustCompile(`(step|title)=("(?:[^"\\]|\\.)*")`)
+var attribute = pattern.New(`(step|title)=("(?:[^"\\]|\\.)*")`)
 
 // parts finds what stands between tags of a name.
 func parts(text, name string) []part {
@@ -101,7 +101,7 @@ func localeOf(text string) string {
 
 const mostSearches = 3 // for one task
 
-var noDocument = regexp.MustCompile(`No document has: ([^.]+)\.`)
+var noDocument = pattern.New(`No document has: ([^.]+)\.`)
 
 // fewer searches once more in a task whose search found nothing: without the words that no document has, and then with the
 // first half of the others.
@@ -224,9 +224,9 @@ func uncovered(question string, findings []part) []string {
 	})
 }
 
-var quotation = regexp.MustCompile(`“([^“”]+)”`)
+var quotation = pattern.New(`“([^“”]+)”`)
 
-var place = regexp.MustCompile(`\s*\([^()]*\)$`)
+var place = pattern.New(`\s*\([^()]*\)$`)
 
 // headingOf is where a passage stands, without its file and line: "Guide › Install".
 func headingOf(source string) string { return strings.TrimSpace(place.ReplaceAllString(source, "")) }

@@ -2,7 +2,6 @@ package search
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tributary-ai/tributary/internal/document"
+	"github.com/tributary-ai/tributary/internal/pattern"
 )
 
 // Sizes of passages in characters. Paragraphs of a section are put together up to comfortable; a single one is
@@ -143,14 +143,14 @@ type splitter struct {
 }
 
 var (
-	atx       = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})[ \t]*$`)
-	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
-	ruler     = regexp.MustCompile(`^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
-	headingID = regexp.MustCompile(`[ \t]*\{:?[ \t]*#([^\s{}]+)[^{}]*\}[ \t]*$`)
-	named     = regexp.MustCompile(`<a\s+(?:id|name)="([^"\s]+)"\s*/?>(?:</a>)?`)
-	tags      = regexp.MustCompile(`</?[A-Za-z][^<>]*>`)
-	link      = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	atx       = pattern.New(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	underline = pattern.New(`^ {0,3}(=+|-{2,})[ \t]*$`)
+	listItem  = pattern.New(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
+	ruler     = pattern.New(`^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$`)
+	headingID = pattern.New(`[ \t]*\{:?[ \t]*#([^\s{}]+)[^{}]*\}[ \t]*$`)
+	named     = pattern.New(`<a\s+(?:id|name)="([^"\s]+)"\s*/?>(?:</a>)?`)
+	tags      = pattern.New(`</?[A-Za-z][^<>]*>`)
+	link      = pattern.New(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
 // begins reports that a line has one of these characters first. Most lines do not, and need not be matched.

@@ -1,10 +1,11 @@
 package search
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/pattern"
 )
 
 // mostGroups bounds the work that one question can cause. What it looks for beyond that is left out.
@@ -67,10 +68,10 @@ func set(words string) map[string]bool {
 }
 
 // What Chinese questions are made of, longer ones first; before them, words that only look as if they had one inside.
-var hanStop = regexp.MustCompile(`目的|了解|和平|和谐|共和|总和|参与|涉及|普及|及时|自我|是非|不了解|公里|里程|` +
+var hanStop = pattern.New(`目的|了解|和平|和谐|共和|总和|参与|涉及|普及|及时|自我|是非|不了解|公里|里程|` +
 	`请问一下|请告诉我|告诉我|请问|请你|什么样|为什么|是什么|什么是|什么叫|什么时候|什么|怎么样|怎样|怎么办|怎么|如何|哪一些|哪些|哪个|哪里|哪儿|哪|是否|能否|是不是|有没有|能不能|可不可以|可以|应该|应当|需要|介绍一下|介绍|解释一下|解释|一下|一个|一些|这个|那个|这些|那些|以及|还有|关于|多少|几个|多久|多长|我们|你们|他们|它们|的时候|时候|之后|以后|之前|以前|如果|因为|所以|但是|而且|或者|还是|就是|才能|才会|会不会|要不要|吗|呢|吧|啊|的|了|是|和|与|及|我|你|它|要|会|能|在|把|被|让|给|有|都|也|就|还|再|才|用|对|从|到|为|很|最|谁|几|该|得|着|过|这|那|里|时`)
 
-var hanKept = regexp.MustCompile(`^(?:目的|了解|和平|和谐|共和|总和|参与|涉及|普及|及时|自我|是非|不了解|公里|里程)$`)
+var hanKept = pattern.New(`^(?:目的|了解|和平|和谐|共和|总和|参与|涉及|普及|及时|自我|是非|不了解|公里|里程)$`)
 
 // parse takes a question apart.
 func parse(text string) question {
