@@ -163,47 +163,49 @@ func (r *Runtime) followers() map[string]run.Handler {
 	return map[string]run.Handler{memoryKind: {Do: r.remember, Early: true, Timeout: 2 * time.Minute, Tries: 8, Wait: 30 * time.Second, AtOnce: 8, PerLane: 1}}
 }
 
-// mostRuns is how many runs of a thread are learned from at once.
+// mostRuns is how many runs are learned from at once.
 const mostRuns = 32
 
 // remember learns from a run, and from the other runs of its thread that wait for the same: they are asked about once, when the
-// thread is quiet. Each of them then finds that it was learned from.
+// thread is quiet. Those of the owner's other threads that are due are learned from with it, so that somebody whose runs end
+// faster than a model can be asked does not leave a queue that only grows. Each of them then finds that it was learned from.
 func (r *Runtime) remember(ctx context.Context, f run.FollowUp) error {
 	var p remembering
 	if err := json.Unmarshal(f.Payload, &p); err != nil {
 		return fmt.Errorf("what to remember is not known: %w", err)
 	}
-	who := run.Identity{Owner: f.Owner}
+	who, now := run.Identity{Owner: f.Owner}, time.Now()
 	waiting, err := r.db.FollowUps(ctx, who, run.FollowUpQuery{Kind: memoryKind, Thread: f.Thread, Limit: mostRuns})
 	if err != nil {
 		return err
 	}
 	waiting = slices.DeleteFunc(waiting, func(o run.FollowUp) bool { return string(o.Payload) != string(f.Payload) })
-	if wait, now := r.opt.Memory.wait(), time.Now(); len(waiting) > 0 && !r.ending.Load() {
+	if wait := r.opt.Memory.wait(); len(waiting) > 0 && !r.ending.Load() {
 		quiet := waiting[len(waiting)-1].CreatedAt.Add(wait)
 		if now.Before(quiet) && now.Sub(f.CreatedAt) < 10*wait && len(waiting) < mostRuns {
 			return run.NotYet{Until: quiet}
 		}
 	}
-	var runs []memory.Run
-	inputs := map[string]json.RawMessage{}
-	for _, o := range append(waiting, f) { // f may not be among the first of them
-		rn, err := r.db.Run(ctx, who, o.Run)
-		if errors.Is(err, run.ErrNotFound) || inputs[o.Run] != nil {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		runs = append(runs, memory.Run{ID: rn.ID, Thread: rn.Thread, At: rn.CreatedAt})
-		inputs[rn.ID] = rn.Request.Input
-	}
-	whose := memory.Whose{Owner: f.Owner, Agent: p.Agent}
-	due, doc, err := r.book.Due(ctx, whose, runs)
+	whose, inputs := memory.Whose{Owner: f.Owner, Agent: p.Agent}, map[string]json.RawMessage{}
+	due, doc, err := r.due(ctx, whose, append(waiting, f), inputs) // it may not be among the first of them
 	if err != nil || len(due) == 0 {
 		return err
 	}
-	said, err := r.said(ctx, f.Thread, due, inputs)
+	if room := mostRuns - len(due); room > 0 {
+		others, err := r.db.FollowUps(ctx, who, run.FollowUpQuery{Kind: memoryKind, Limit: mostRuns})
+		if err != nil {
+			return err
+		}
+		others = slices.DeleteFunc(others, func(o run.FollowUp) bool {
+			return o.Thread == f.Thread || string(o.Payload) != string(f.Payload) || o.NextAt.After(now)
+		})
+		more, _, err := r.due(ctx, whose, others[:min(len(others), room)], inputs)
+		if err != nil {
+			return err
+		}
+		due = append(due, more...)
+	}
+	said, err := r.said(ctx, due, inputs)
 	if err != nil || len(said) == 0 {
 		return err
 	}
@@ -215,8 +217,47 @@ func (r *Runtime) remember(ctx context.Context, f run.FollowUp) error {
 	return err
 }
 
-// said are the messages of people in runs, with their ids in the thread.
-func (r *Runtime) said(ctx context.Context, thread string, runs []memory.Run, inputs map[string]json.RawMessage) ([]memory.Said, error) {
+// due are the runs of follow-ups that were not learned from yet, each once, and what is remembered now. It notes their inputs.
+func (r *Runtime) due(ctx context.Context, whose memory.Whose, all []run.FollowUp, inputs map[string]json.RawMessage) ([]memory.Run, memory.Document, error) {
+	var runs []memory.Run
+	for _, f := range all {
+		if inputs[f.Run] != nil {
+			continue
+		}
+		rn, err := r.db.Run(ctx, run.Identity{Owner: whose.Owner}, f.Run)
+		if errors.Is(err, run.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, memory.Document{}, err
+		}
+		runs = append(runs, memory.Run{ID: rn.ID, Thread: rn.Thread, At: rn.CreatedAt})
+		inputs[rn.ID] = rn.Request.Input
+	}
+	return r.book.Due(ctx, whose, runs)
+}
+
+// said are the messages of people in runs, with their ids in their threads.
+func (r *Runtime) said(ctx context.Context, runs []memory.Run, inputs map[string]json.RawMessage) (all []memory.Said, err error) {
+	byThread := map[string][]memory.Run{}
+	var threads []string
+	for _, rn := range runs {
+		if byThread[rn.Thread] == nil {
+			threads = append(threads, rn.Thread)
+		}
+		byThread[rn.Thread] = append(byThread[rn.Thread], rn)
+	}
+	for _, thread := range threads {
+		said, err := r.saidIn(ctx, thread, byThread[thread], inputs)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, said...)
+	}
+	return all, nil
+}
+
+func (r *Runtime) saidIn(ctx context.Context, thread string, runs []memory.Run, inputs map[string]json.RawMessage) ([]memory.Said, error) {
 	var all []item.Message
 	snap, err := r.db.Load(ctx, thread, "", "")
 	if err == nil {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -207,6 +209,42 @@ func TestLearningHoldsUpNobody(t *testing.T) {
 	close(release)
 	if err := p.rt.Close(context.Background()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Whose runs end faster than a model can be asked is asked about in fewer calls, and nothing of it is lost.
+func TestManyThreadsAreLearnedFromTogether(t *testing.T) {
+	var mu sync.Mutex
+	calls, heard := 0, map[string]int{}
+	learn := scripted.New(func(r model.Request) scripted.Script {
+		mu.Lock()
+		defer mu.Unlock()
+		calls++
+		for _, m := range r.Messages {
+			for _, word := range regexp.MustCompile(`saying[0-9]+`).FindAllString(m.Text(), -1) {
+				heard[word]++
+			}
+		}
+		return scripted.Say(`{"facts":[]}`)
+	})
+	p := newPerson(t, learn)
+	const threads = 40
+	for i := range threads {
+		p.says("anna", fmt.Sprint("thread-", i), fmt.Sprint("saying", i, "."))
+	}
+	p.reopen() // what waits is done when the process ends
+	mu.Lock()
+	defer mu.Unlock()
+	if len(heard) != threads {
+		t.Errorf("the model was asked about %d threads, want %d", len(heard), threads)
+	}
+	for word, n := range heard {
+		if n != 1 {
+			t.Errorf("the model was asked about %s %d times", word, n)
+		}
+	}
+	if calls > 3 {
+		t.Errorf("the model was asked %d times about %d threads, want at most 3", calls, threads)
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 	"runtime"
 	"strings"
 	"time"
-
 )
 
 // row is a line of the table.
