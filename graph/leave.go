@@ -3,6 +3,7 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tributary-ai/tributary/event"
@@ -66,7 +67,7 @@ func (c *conversation) add(m Leaving) error {
 	if slices.Contains(c.ids, m.Message.ID) {
 		return nil
 	}
-	raw, err := m.Message.MarshalJSON()
+	raw, err := json.Marshal(m.Message) // once: an answer that was cut off may be megabytes long
 	if err != nil {
 		return fmt.Errorf("message %s: %w", m.Message.ID, err)
 	}
@@ -97,24 +98,18 @@ func (c *conversation) batch(snap *Snapshot, run, task string) (Batch, error) {
 	if c.inserted || blob.Base == 0 {
 		blob.Base, elements = 0, c.list
 	}
-	var err error
-	if blob.Data, err = json.Marshal(elements); err != nil {
-		return Batch{}, err
-	}
+	blob.Data = listOf(elements)
 	cp.Versions[FieldMessages] = blob.Version
-	left := map[string]map[string][]json.RawMessage{}
-	for node, messages := range c.left {
-		left[node] = map[string][]json.RawMessage{FieldMessages: messages}
+	left, err := c.byNode()
+	if err != nil {
+		return Batch{}, err
 	}
 	saved := event.CheckpointSaved{
-		ID: cp.ID, Parent: cp.Parent, Source: cp.Source, Next: names(cp.Next), Changed: []string{FieldMessages},
-	}
-	if saved.Left, err = json.Marshal(left); err != nil {
-		return Batch{}, err
+		ID: cp.ID, Parent: cp.Parent, Source: cp.Source, Next: names(cp.Next), Changed: []string{FieldMessages}, Left: left,
 	}
 	b := Batch{
 		Events: []event.Envelope{{NS: cp.NS, Task: task, Step: cp.Step, Event: saved}},
-		Save:   []Save{Commit{Checkpoint: cp, Blobs: []Blob{blob}, Done: c.done()}},
+		Save:   []Save{Commit{Checkpoint: cp, Blobs: []Blob{blob}, Done: c.done(blob)}},
 	}
 	for _, o := range snap.Kept {
 		b.Save = append(b.Save, Kept{Thread: cp.Thread, NS: cp.NS, Checkpoint: cp.ID, Outcome: o})
@@ -122,21 +117,49 @@ func (c *conversation) batch(snap *Snapshot, run, task string) (Batch, error) {
 	return b, nil
 }
 
-// done tells who wrote, for those who read the history.
-func (c *conversation) done() []Outcome {
-	var out []Outcome
-	for node, messages := range c.left {
-		value, err := json.Marshal(messages)
-		if err != nil {
-			continue // they were encoded before
-		}
-		out = append(out, Outcome{Task: "left:" + node, Node: node, Finished: true, Writes: []FieldWrite{{FieldMessages, value}}})
+// listOf is a list of JSON values, which are taken as they are.
+func listOf(values []json.RawMessage) json.RawMessage {
+	n := 2
+	for _, v := range values {
+		n += len(v) + 1
 	}
-	slices.SortFunc(out, func(a, b Outcome) int {
-		if a.Node < b.Node {
-			return -1
+	list := append(make([]byte, 0, n), '[')
+	for i, v := range values {
+		if i > 0 {
+			list = append(list, ',')
 		}
-		return 1
-	})
+		list = append(list, v...)
+	}
+	return append(list, ']')
+}
+
+// byNode is what each node left, as an object.
+func (c *conversation) byNode() (json.RawMessage, error) {
+	out := []byte{'{'}
+	for i, node := range slices.Sorted(maps.Keys(c.left)) {
+		name, err := json.Marshal(node)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, name...), `:{"`+FieldMessages+`":`...)
+		out = append(append(out, listOf(c.left[node])...), '}')
+	}
+	return append(out, '}'), nil
+}
+
+// done tells who wrote, for those who read the history. What one node alone wrote is what the blob has, and need not be stored again.
+func (c *conversation) done(blob Blob) (out []Outcome) {
+	for _, node := range slices.Sorted(maps.Keys(c.left)) {
+		o := Outcome{Task: "left:" + node, Node: node, Finished: true}
+		if len(c.left[node]) == len(c.added) && blob.Base != 0 {
+			o.Stored = map[string]int64{FieldMessages: blob.Version}
+		} else {
+			o.Writes = []FieldWrite{{FieldMessages, listOf(c.left[node])}}
+		}
+		out = append(out, o)
+	}
 	return out
 }
