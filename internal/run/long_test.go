@@ -1,9 +1,11 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -42,6 +44,22 @@ func page(seed uint64, size int) string {
 	return b.String()[:size]
 }
 
+// sending is a model that tells what it sends, as those of providers do.
+type sending struct{ model.Model }
+
+func (m sending) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
+	if req.Sent != nil {
+		var body bytes.Buffer
+		enc := json.NewEncoder(&body)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(req.Messages); err != nil {
+			panic(err)
+		}
+		req.Sent(body.Bytes())
+	}
+	return m.Model.Stream(ctx, req)
+}
+
 // reading is an agent that fetches pages, each in a call of its own, and says that it did.
 func reading(pages ...string) func(context.Context, run.Run) (*graph.Graph, error) {
 	type which struct{ Page int }
@@ -60,17 +78,17 @@ func reading(pages ...string) func(context.Context, run.Run) (*graph.Graph, erro
 		return s
 	})
 	return func(context.Context, run.Run) (*graph.Graph, error) {
-		return agent.New(agent.Options{Model: m, Tools: set})
+		return agent.New(agent.Options{Model: sending{m}, Tools: set})
 	}
 }
 
 // grown is how many bytes a run adds to a data folder that has seen one before, with everything in its file.
-func grown(t *testing.T, pages ...string) (bytes int64, results []string, state string) {
+func grown(t *testing.T, pages ...string) (added int64, results []string, state string) {
 	t.Helper()
 	dir := t.TempDir()
 	session := func(pages ...string) (id, thread string) {
 		thread = newThread()
-		w := open(t, dir, reading(pages...))
+		w := open(t, dir, reading(pages...), func(o *run.Options) { o.Requests = true })
 		id = w.start(thread, askAgent).ID
 		if r := w.wait(id); r.Status != run.Success {
 			t.Fatalf("the run is %s: %+v", r.Status, r.Error)
@@ -95,16 +113,23 @@ func grown(t *testing.T, pages ...string) (bytes int64, results []string, state 
 	session("short")
 	before := size()
 	id, thread := session(pages...)
-	bytes = size() - before
+	added = size() - before
 
 	w := open(t, dir, reading(pages...)) // another process, which has nothing in memory
 	defer w.stop(0)
+	shown := 0
 	for _, env := range w.events(id) {
+		if e, ok := env.Event.(event.ContextPrepared); ok {
+			shown = max(shown, e.Bytes)
+		}
 		if e, ok := env.Event.(event.ItemEnded); ok {
 			if r, ok := e.Item.(item.ToolResult); ok {
 				results = append(results, item.JoinText(r.Content))
 			}
 		}
+	}
+	if shown < len(pages[0]) {
+		t.Errorf("the model was shown %d bytes at most, and the page has %d", shown, len(pages[0]))
 	}
 	snap, err := w.db.Load(t.Context(), thread, "", "")
 	if err != nil {
@@ -113,7 +138,7 @@ func grown(t *testing.T, pages ...string) (bytes int64, results []string, state 
 	if found, err := w.db.Check(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("the check finds %v, %v", found, err)
 	}
-	return bytes, results, string(snap.Values["messages"])
+	return added, results, string(snap.Values["messages"])
 }
 
 // A page that a tool fetched is in the event of its result, in that of the node's update, in the state and in what the model is

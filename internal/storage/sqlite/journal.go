@@ -104,7 +104,7 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 // reports whether it did; if not, the long way says why.
 func (t *tx) appendTokens(ctx context.Context, g *journal.Group) (bool, error) {
 	c := &g.Chunk
-	if len(g.Saves) > 0 || c.First == 0 || c.Last < c.First || c.Last > maxSeq || isLong(c.Data) {
+	if len(g.Saves) > 0 || c.First == 0 || c.Last < c.First || c.Last > maxSeq || hasLong(c.Data) {
 		return false, nil
 	}
 	return t.insertFenced(ctx, g)

@@ -24,8 +24,14 @@ import (
 // and requests differ in that, and should have their pieces in common all the same. A reference cannot be mistaken for the text: neither a JSON value nor an event's line begins so. Pieces are written in the
 // transaction of the row, before it, and go with the thread.
 
-// longText is from where on a text is kept in pieces. What is shorter costs less as it is.
-const longText = 16 << 10
+// Texts of these lengths are kept in pieces. What is shorter costs less as it is, and what is longer would hold up everybody's
+// tokens: a thousand pieces take longer to write than a megabyte in one.
+const (
+	longText    = 16 << 10
+	longestText = 1 << 20
+)
+
+func isLong(text []byte) bool { return len(text) >= longText && len(text) <= longestText }
 
 // reference names a text that is kept in pieces.
 type reference struct {
@@ -58,7 +64,7 @@ func referenceIn(stored []byte) (r reference, ok bool) {
 
 // shorten keeps a long text in pieces and returns what is stored in its place; a short one is returned as it is.
 func (t *tx) shorten(ctx context.Context, threadNo int64, text []byte) ([]byte, error) {
-	if len(text) < longText {
+	if !isLong(text) {
 		return text, nil
 	}
 	plain, escaped := withoutEscapes(text)
@@ -141,11 +147,11 @@ func (t *tx) shortenText(ctx context.Context, threadNo int64, text any) (any, er
 	return string(short), err
 }
 
-// isLong reports whether a chunk has a line that is to be kept in pieces.
-func isLong(data []byte) bool {
+// hasLong reports whether a chunk has a line that is to be kept in pieces.
+func hasLong(data []byte) bool {
 	for len(data) >= longText {
 		line, rest, _ := bytes.Cut(data, []byte{'\n'})
-		if len(line) >= longText {
+		if isLong(line) {
 			return true
 		}
 		data = rest
@@ -155,7 +161,7 @@ func isLong(data []byte) bool {
 
 // shortenLines is shorten for each line of a chunk.
 func (t *tx) shortenLines(ctx context.Context, threadNo int64, data []byte) ([]byte, error) {
-	if !isLong(data) {
+	if !hasLong(data) {
 		return data, nil
 	}
 	var out []byte

@@ -70,6 +70,17 @@ func TestATextIsKeptOnce(t *testing.T) {
 		}
 		return n
 	}
+	huge := noise(2, longestText+1)
+	err := db.write(t.Context(), false, func(ctx context.Context, tx *tx) error {
+		stored, err := tx.shorten(ctx, 1, huge)
+		if !bytes.Equal(stored, huge) {
+			t.Errorf("a text of %d bytes, which would take long to cut, is stored as %d", len(huge), len(stored))
+		}
+		return err
+	})
+	if err != nil || kept() > 0 {
+		t.Errorf("%d bytes are in pieces, %v", kept(), err)
+	}
 	for i, whole := range []string{`{"a":"` + text + `"}`, `[[{"other":"` + text + `"}]]`, text} {
 		before := kept()
 		err := db.write(t.Context(), false, func(ctx context.Context, tx *tx) error {
