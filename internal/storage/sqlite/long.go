@@ -20,9 +20,9 @@ import (
 //
 //	@<hash of the root piece, hexadecimal> <length of the text>
 //
-// An & in the place of the @ says that the pieces spell < > & as themselves, where the text has their escapes: events, states
-// and requests differ in that, and should have their pieces in common all the same. A reference cannot be mistaken for the text: neither a JSON value nor an event's line begins so. Pieces are written in the
-// transaction of the row, before it, and go with the thread.
+// An & in the place of the @ says that the pieces spell < > & as themselves, where the text has their escapes: states have them,
+// events and requests have not, and all should have their pieces in common. A reference cannot be mistaken for a text: neither a
+// JSON value nor an event's line begins so. Pieces are written in the transaction of the row, before it, and go with the thread.
 
 // Texts of these lengths are kept in pieces. What is shorter costs less as it is, and what is longer would hold up everybody's
 // tokens: a thousand pieces take longer to write than a megabyte in one.
