@@ -29,8 +29,10 @@
 //
 // One goroutine writes. While a write is in flight, whatever is appended gathers; when it returns, everything
 // gathered goes out as the next one. So a single token waits for nothing, and a thousand streams share a
-// commit. Of those that have much to write, one at a time is in a write: nobody's token waits for two of them. After the commit, a run's events are put into its tail in memory, and a bell without data wakes the
-// cursors that wait for it. Older events are read from the store.
+// commit. Where write follows write all the time, the next one also gathers for a few milliseconds, unless somebody waits for
+// it. Of those that have much to write, one at a time is in a write: nobody's token waits for two of them. After the commit, a
+// run's events are put into its tail in memory, and a bell without data wakes the cursors that wait for it. Older events are
+// read from the store.
 //
 // Lock order: Journal.mu before tail.mu; Log.mu is never held together with either.
 package journal

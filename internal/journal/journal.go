@@ -109,6 +109,7 @@ type Journal struct {
 	opt   Options
 	share atomic.Int64 // of one run; see allBytes
 	buffers
+	pace
 
 	kick  chan struct{} // one slot: there is something to write
 	stop  chan struct{}
@@ -130,7 +131,7 @@ func Open(store Store, opt Options) *Journal {
 	j := &Journal{
 		store: store, opt: opt,
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		tails: map[string]*tail{},
+		tails: map[string]*tail{}, pace: newPace(),
 	}
 	j.divide()
 	go j.write()
@@ -157,7 +158,10 @@ func (j *Journal) write() {
 	for {
 		select {
 		case <-j.kick:
-			j.writeOnce()
+			j.gather(j.stop)
+			if j.writeOnce() {
+				j.press() // what was left behind has waited for its turn
+			}
 		case <-j.stop:
 			for j.writeOnce() {
 			}

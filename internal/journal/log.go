@@ -99,6 +99,9 @@ func (l *Log) Enqueue(ctx context.Context, b Batch) (Ticket, error) {
 	if first {
 		l.j.markDirty(l)
 	}
+	if b.Promise {
+		l.j.press()
+	}
 	return Ticket{q}, nil
 }
 
@@ -152,6 +155,7 @@ func (l *Log) waitForRoom(ctx context.Context) error {
 		}
 		room := l.room
 		l.mu.Unlock()
+		l.j.press()
 		select {
 		case <-room:
 		case <-ctx.Done():

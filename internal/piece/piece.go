@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 )
 
 // Hash names a piece by its content.
@@ -73,6 +74,20 @@ const (
 func Intact(h Hash, data []byte) bool {
 	sum := sha256.Sum256(data)
 	return len(data) > 0 && Hash(sum[:len(h)]) == h
+}
+
+// Below yields the pieces that a list names; none, if data is text.
+func Below(data []byte) iter.Seq[Hash] {
+	return func(yield func(Hash) bool) {
+		if len(data) == 0 || data[0] == 0 {
+			return
+		}
+		for list := data[1:]; len(list) >= len(Hash{}); list = list[len(Hash{}):] {
+			if !yield(Hash(list[:len(Hash{})])) {
+				return
+			}
+		}
+	}
 }
 
 func newPiece(level byte, body []byte) Piece {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ func (db *DB) Check(ctx context.Context) (findings []string, err error) {
 		db.lostLogs,
 		func() ([]string, error) { return db.checkJournals(ctx) },
 		func() ([]string, error) { return db.checkPieces(ctx) },
+		func() ([]string, error) { return db.checkLong(ctx) },
 	}
 	for _, q := range queries {
 		looks = append(looks, func() ([]string, error) { return db.findings(ctx, q) })
@@ -90,7 +92,7 @@ func (db *DB) Examine(ctx context.Context) (Health, error) {
 
 // checkJournals looks for events that are not as they were written, or missing.
 func (db *DB) checkJournals(ctx context.Context) (found []string, err error) {
-	rows, err := db.read.QueryContext(ctx, `SELECT coalesce(r.id, ''), j.key, j.last, j.epoch, j.sum, j.data
+	rows, err := db.read.QueryContext(ctx, `SELECT coalesce(r.id, ''), coalesce(r.thread, 0), j.key, j.last, j.epoch, j.sum, j.data
 		FROM journal j LEFT JOIN runs r ON r.no = j.key >> 32 ORDER BY j.key`)
 	if err != nil {
 		return nil, err
@@ -98,10 +100,15 @@ func (db *DB) checkJournals(ctx context.Context) (found []string, err error) {
 	defer rows.Close()
 	var before, bad int64 // runs, by their numbers
 	var last uint64
+	type longChunk struct {
+		journal.Chunk
+		threadNo int64
+	}
+	var long []longChunk // looked at afterwards: who reads rows must not wait for another connection
 	for rows.Next() && len(found) < mostFindings {
 		var c journal.Chunk
-		var key, sum int64
-		if err := rows.Scan(&c.Run, &key, &c.Last, &c.Epoch, &sum, &c.Data); err != nil {
+		var threadNo, key, sum int64
+		if err := rows.Scan(&c.Run, &threadNo, &key, &c.Last, &c.Epoch, &sum, &c.Data); err != nil {
 			return found, err
 		}
 		no := key >> 32
@@ -115,12 +122,27 @@ func (db *DB) checkJournals(ctx context.Context) (found []string, err error) {
 			found, bad = append(found, fmt.Sprintf("journal: events of a run that is missing, number %d", no)), no
 		case c.First != last+1:
 			found, bad = append(found, fmt.Sprintf("run %s: events %d to %d are missing", c.Run, last+1, c.First-1)), no
+		case hasReference(c.Data):
+			long = append(long, longChunk{c, threadNo})
 		case !c.Intact():
 			found, bad = append(found, fmt.Sprintf("run %s: events %d to %d are not as they were written", c.Run, c.First, c.Last)), no
 		}
 		last = c.Last
 	}
-	return found, rows.Err()
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return found, err
+	}
+	for i := range long {
+		c := &long[i]
+		whole, err := lengthenLines(ctx, &db.reads, c.threadNo, c.Data)
+		if err != nil && !isLost(err) {
+			return found, err
+		}
+		if c.Data = whole; !c.Intact() && len(found) < mostFindings {
+			found = append(found, fmt.Sprintf("run %s: events %d to %d are not as they were written", c.Run, c.First, c.Last))
+		}
+	}
+	return found, nil
 }
 
 func (db *DB) findings(ctx context.Context, query string) ([]string, error) {

@@ -56,6 +56,9 @@ func (t *tx) saveCheckpoint(ctx context.Context, threadNo, runNo int64, c graph.
 	if err != nil {
 		return err
 	}
+	if done, err = t.shortenText(ctx, threadNo, done); err != nil {
+		return err
+	}
 	metadata, err := encode(cp.Metadata, len(cp.Metadata) == 0)
 	if err != nil {
 		return err
@@ -65,7 +68,10 @@ func (t *tx) saveCheckpoint(ctx context.Context, threadNo, runNo int64, c graph.
 		return fmt.Errorf("checkpoint %s: %w", cp.ID, err)
 	}
 	for _, b := range c.Blobs {
-		err := t.exec(ctx, insertBlob, threadNo, cp.NS, b.Field, b.Version, b.Base, runNumber(runNo), []byte(b.Data))
+		data, err := t.shorten(ctx, threadNo, b.Data)
+		if err == nil {
+			err = t.exec(ctx, insertBlob, threadNo, cp.NS, b.Field, b.Version, b.Base, runNumber(runNo), data)
+		}
 		if err != nil {
 			return fmt.Errorf("field %s version %d: %w", b.Field, b.Version, err)
 		}
@@ -83,6 +89,9 @@ func (t *tx) saveKept(ctx context.Context, threadNo, runNo int64, k graph.Kept) 
 	}
 	outcome, err := json.Marshal(k.Outcome)
 	if err != nil {
+		return err
+	}
+	if outcome, err = t.shorten(ctx, threadNo, outcome); err != nil {
 		return err
 	}
 	return t.exec(ctx, putKept, threadNo, k.NS, id, k.Outcome.Task, runNumber(runNo), string(outcome))
@@ -113,7 +122,7 @@ var (
 		SELECT version, base, data, intact FROM chain ORDER BY depth DESC`
 )
 
-var stateQueries = []string{stateThread, stateLatest, stateAt, stateBefore, stateExists, stateDone, stateKept, stateVersion, stateValue}
+var stateQueries = []string{stateThread, stateLatest, stateAt, stateBefore, stateExists, stateDone, stateKept, stateVersion, stateValue, onePiece, manyPiece}
 
 // states reads checkpoints of one namespace within one snapshot of the database.
 type states struct {
@@ -212,9 +221,9 @@ func (db *DB) load(ctx context.Context, thread, ns, id string, values bool) (*gr
 		return nil, err
 	}
 	if values {
-		err = s.fill(ctx, snap.Snapshot)
+		err = s.fill(ctx, snap)
 	} else {
-		err = s.fillTasks(ctx, snap.Snapshot)
+		err = s.fillTasks(ctx, snap)
 	}
 	return snap.Snapshot, err
 }
@@ -246,7 +255,7 @@ func (db *DB) List(ctx context.Context, thread, ns, before string, limit int) ([
 	snaps := make([]*graph.Snapshot, len(list))
 	for i, snap := range list {
 		snaps[i] = snap.Snapshot
-		if err := s.fill(ctx, snap.Snapshot); err != nil {
+		if err := s.fill(ctx, snap); err != nil {
 			return nil, err
 		}
 	}
@@ -256,7 +265,8 @@ func (db *DB) List(ctx context.Context, thread, ns, before string, limit int) ([
 // stored is a checkpoint's row.
 type stored struct {
 	*graph.Snapshot
-	cut bool // the parent was deleted on purpose
+	cut  bool           // the parent was deleted on purpose
+	done sql.NullString // what led to it, as it is stored
 }
 
 func (s *states) scan(row scanner) (stored, error) {
@@ -265,8 +275,8 @@ func (s *states) scan(row scanner) (stored, error) {
 	var id, parent []byte
 	var at int64
 	var source, versions string
-	var next, joins, metadata, done sql.NullString
-	err := row.Scan(&id, &parent, &snap.cut, &snap.Run, &snap.Step, &source, &at, &versions, &next, &joins, &metadata, &done, &intact, &runIntact)
+	var next, joins, metadata sql.NullString
+	err := row.Scan(&id, &parent, &snap.cut, &snap.Run, &snap.Step, &source, &at, &versions, &next, &joins, &metadata, &snap.done, &intact, &runIntact)
 	if err != nil {
 		return snap, err
 	}
@@ -283,11 +293,11 @@ func (s *states) scan(row scanner) (stored, error) {
 	return snap, errors.Join(
 		json.Unmarshal([]byte(versions), &snap.Versions),
 		decodeInto(next, &snap.Next), decodeInto(joins, &snap.Joins),
-		decodeInto(metadata, &snap.Metadata), decodeInto(done, &snap.Done))
+		decodeInto(metadata, &snap.Metadata))
 }
 
 // fill reads the values, and what is known of the tasks.
-func (s *states) fill(ctx context.Context, snap *graph.Snapshot) error {
+func (s *states) fill(ctx context.Context, snap stored) error {
 	snap.Values = make(map[string]json.RawMessage, len(snap.Versions))
 	for field, version := range snap.Versions {
 		v, err := s.value(ctx, field, version)
@@ -300,8 +310,8 @@ func (s *states) fill(ctx context.Context, snap *graph.Snapshot) error {
 }
 
 // fillTasks reads what is known of the tasks that are due, and of those that led here.
-func (s *states) fillTasks(ctx context.Context, snap *graph.Snapshot) error {
-	if err := s.fillStored(ctx, snap); err != nil {
+func (s *states) fillTasks(ctx context.Context, snap stored) error {
+	if err := s.fillDone(ctx, snap); err != nil {
 		return err
 	}
 	id, err := checkpointID(snap.ID)
@@ -309,22 +319,41 @@ func (s *states) fillTasks(ctx context.Context, snap *graph.Snapshot) error {
 		return err
 	}
 	rows, err := s.query(ctx, stateKept, s.threadNo, s.ns, id)
-	snap.Kept, err = collect(rows, err, func(row scanner) (o graph.Outcome, err error) {
-		var text sql.NullString
+	texts, err := collect(rows, err, func(row scanner) (text sql.NullString, err error) {
 		var intact bool
 		if err := row.Scan(&text, &intact); err != nil {
-			return o, err
+			return text, err
 		}
 		if !intact {
-			return o, s.lost(errSum, "what a task of checkpoint %s did", snap.ID)
+			return text, s.lost(errSum, "what a task of checkpoint %s did", snap.ID)
 		}
-		return o, decodeInto(text, &o)
+		return text, nil
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	for _, text := range texts {
+		var o graph.Outcome
+		if text, err = s.lengthenText(ctx, text, "what a task of checkpoint %s did", snap.ID); err != nil {
+			return err
+		}
+		if err := decodeInto(text, &o); err != nil {
+			return err
+		}
+		snap.Kept = append(snap.Kept, o)
+	}
+	return nil
 }
 
-// fillStored turns the references of finished tasks back into what they wrote.
-func (s *states) fillStored(ctx context.Context, snap *graph.Snapshot) error {
+// fillDone reads what led to a checkpoint, and turns references to what tasks wrote back into it.
+func (s *states) fillDone(ctx context.Context, snap stored) error {
+	done, err := s.lengthenText(ctx, snap.done, "what led to checkpoint %s", snap.ID)
+	if err != nil {
+		return err
+	}
+	if err := decodeInto(done, &snap.Done); err != nil {
+		return err
+	}
 	for i := range snap.Done {
 		o := &snap.Done[i]
 		for field, version := range o.Stored {
@@ -339,6 +368,9 @@ func (s *states) fillStored(ctx context.Context, snap *graph.Snapshot) error {
 			}
 			if err != nil {
 				return fmt.Errorf("field %s version %d: %w", field, version, err)
+			}
+			if data, err = s.lengthen(ctx, data, "version %d of field %q", version, field); err != nil {
+				return err
 			}
 			o.Writes = append(o.Writes, graph.FieldWrite{Field: field, Value: data})
 		}
@@ -367,7 +399,9 @@ func (s *states) value(ctx context.Context, field string, version int64) (json.R
 		if !l.intact {
 			return nil, s.lost(errSum, "version %d of field %q", l.version, field)
 		}
-		parts[i] = l.data
+		if parts[i], err = s.lengthen(ctx, l.data, "version %d of field %q", l.version, field); err != nil {
+			return nil, err
+		}
 	}
 	if len(chain) == 0 {
 		return nil, s.lost(errMissing, "version %d of field %q", version, field)
@@ -403,7 +437,8 @@ func joinLists(parts [][]byte) json.RawMessage {
 	return append(out, ']')
 }
 
-// StateBytes is what a thread's checkpoints take up, keys included, without the overhead of pages.
+// StateBytes is what a thread's checkpoints take up, keys included, without the overhead of pages. Long texts are not counted:
+// their pieces belong to events and requests too.
 func (db *DB) StateBytes(ctx context.Context, thread string) (int64, error) {
 	var n int64
 	err := db.reads.row(ctx, `WITH t (no) AS (SELECT no FROM threads WHERE id = ?)

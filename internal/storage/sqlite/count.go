@@ -39,6 +39,7 @@ var storedBytes = fmt.Sprintf(`SELECT
 	(SELECT coalesce(sum(length(j.data)), 0) FROM runs r JOIN journal j ON j.key BETWEEN r.no << 32 AND (r.no << 32) | %d WHERE r.owner = ?1) +
 	(SELECT coalesce(sum(length(b.data)), 0) FROM threads t JOIN blobs b ON b.thread = t.no WHERE t.owner = ?1) +
 	(SELECT coalesce(sum(length(k.outcome)), 0) FROM threads t JOIN kept k ON k.thread = t.no WHERE t.owner = ?1) +
+	(SELECT coalesce(sum(length(p.data)), 0) FROM threads t JOIN pieces p ON p.thread = t.no WHERE t.owner = ?1) +
 	(SELECT coalesce(sum(length(value)), 0) FROM items WHERE owner = ?1)`, maxSeq)
 
 // StoredBytes adds up what an owner's rows hold, without what SQLite needs around them.

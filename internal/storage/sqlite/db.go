@@ -14,6 +14,11 @@
 //
 // Readers have a few connections of their own and see committed transactions only.
 //
+// # How it keeps long texts
+//
+// What is long and comes several times, such as a page that a tool fetched, is kept once for its thread, in pieces, and given back
+// to the byte; nobody outside of this package sees a difference (see long.go).
+//
 // # What it does about damage
 //
 // Rows that hold something of a user's carry a checksum, which is checked whenever they are read or changed; events have

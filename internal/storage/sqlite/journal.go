@@ -104,9 +104,15 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 // reports whether it did; if not, the long way says why.
 func (t *tx) appendTokens(ctx context.Context, g *journal.Group) (bool, error) {
 	c := &g.Chunk
-	if len(g.Saves) > 0 || c.First == 0 || c.Last < c.First || c.Last > maxSeq {
+	if len(g.Saves) > 0 || c.First == 0 || c.Last < c.First || c.Last > maxSeq || hasLong(c.Data) {
 		return false, nil
 	}
+	return t.insertFenced(ctx, g)
+}
+
+// insertFenced writes a chunk as it is, if the lease is the current one.
+func (t *tx) insertFenced(ctx context.Context, g *journal.Group) (bool, error) {
+	c := &g.Chunk
 	n, err := t.execCount(ctx, insertFenced, int64(c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data, c.Run, c.Thread, g.Owner)
 	return n == 1, err
 }
@@ -117,24 +123,28 @@ var insertFenced = fmt.Sprintf(`INSERT INTO journal (key, last, epoch, sum, data
 
 // openJournal writes the beginning of a journal with its run, which a worker may have.
 func (t *tx) openJournal(ctx context.Context, worker string, c *journal.Chunk) error {
-	ok, err := t.appendTokens(ctx, &journal.Group{Owner: worker, Chunk: *c})
+	ok, err := t.insertFenced(ctx, &journal.Group{Owner: worker, Chunk: *c})
 	if err == nil && !ok {
 		err = fmt.Errorf("there is no place for the first events of run %s", c.Run)
 	}
 	return err
 }
 
-func (t *tx) appendChunk(ctx context.Context, runNo int64, c *journal.Chunk) error {
-	if c.Last > maxSeq || runNo > maxRuns {
-		return fmt.Errorf("there is no place for event %d of the run with number %d", c.Last, runNo)
+func (t *tx) appendChunk(ctx context.Context, l leased, c *journal.Chunk) error {
+	if c.Last > maxSeq || l.no > maxRuns {
+		return fmt.Errorf("there is no place for event %d of the run with number %d", c.Last, l.no)
+	}
+	data, err := t.shortenLines(ctx, l.threadNo, c.Data)
+	if err != nil {
+		return err
 	}
 	return t.exec(ctx, "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)",
-		journalKey(runNo, c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data)
+		journalKey(l.no, c.First), int64(c.Last), c.Epoch, int64(c.Sum), data)
 }
 
 func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error {
 	if c := &g.Chunk; c.Last >= c.First && c.First > 0 {
-		if err := t.appendChunk(ctx, l.no, c); err != nil {
+		if err := t.appendChunk(ctx, l, c); err != nil {
 			return err
 		}
 	}
@@ -169,38 +179,33 @@ var runIsIntact = "SELECT " + runRows.intact("runs") + " FROM runs WHERE id = ?"
 
 // Read returns a stretch of a run's chunks.
 func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) ([]journal.Chunk, error) {
-	var no int64
+	var no, threadNo int64
 	var thread string
-	err := db.reads.row(ctx, "SELECT no, thread_id FROM runs WHERE id = ?", runID).Scan(&no, &thread)
+	err := db.reads.row(ctx, "SELECT no, thread, thread_id FROM runs WHERE id = ?", runID).Scan(&no, &threadNo, &thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, journal.ErrGone
 	}
 	if err != nil || after >= maxSeq {
 		return nil, err
 	}
-	from, to := runKeys(no)
-	rows, err := db.reads.query(ctx, readChunks, from, journalKey(no, after+1), to)
+	out, err := db.readChunks(ctx, no, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var out []journal.Chunk
-	size := 0
-	for size < limit && rows.Next() {
-		c := journal.Chunk{Run: runID, Thread: thread}
-		var key, last, sum int64
-		if err := rows.Scan(&key, &last, &c.Epoch, &sum, &c.Data); err != nil {
-			return nil, classify(err)
+	for i := range out {
+		c := &out[i]
+		c.Run, c.Thread = runID, thread
+		whole, err := lengthenLines(ctx, &db.reads, threadNo, c.Data)
+		switch {
+		case err == nil:
+			c.Data = whole
+		case !isLost(err):
+			return nil, err
+		default: // with the run, or by damage, which the chunk's sum tells
+			if _, err := db.count(ctx, "SELECT no FROM runs WHERE id = ?", runID); errors.Is(err, sql.ErrNoRows) {
+				return nil, journal.ErrGone
+			}
 		}
-		c.First, c.Last, c.Sum = uint64(key&maxSeq), uint64(last), uint32(sum)
-		if c.Last <= after {
-			continue
-		}
-		size += len(c.Data)
-		out = append(out, c)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, classify(err)
 	}
 	if len(out) > 0 {
 		return out, nil
@@ -214,4 +219,29 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 	default:
 		return nil, err
 	}
+}
+
+// readChunks returns a stretch of chunks as they are stored.
+func (db *DB) readChunks(ctx context.Context, runNo int64, after uint64, limit int) (out []journal.Chunk, err error) {
+	from, to := runKeys(runNo)
+	rows, err := db.reads.query(ctx, readChunks, from, journalKey(runNo, after+1), to)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	size := 0
+	for size < limit && rows.Next() {
+		var c journal.Chunk
+		var key, last, sum int64
+		if err := rows.Scan(&key, &last, &c.Epoch, &sum, &c.Data); err != nil {
+			return nil, classify(err)
+		}
+		c.First, c.Last, c.Sum = uint64(key&maxSeq), uint64(last), uint32(sum)
+		if c.Last <= after {
+			continue
+		}
+		size += wholeSize(c.Data)
+		out = append(out, c)
+	}
+	return out, classify(rows.Err())
 }

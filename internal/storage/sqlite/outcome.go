@@ -22,9 +22,9 @@ func (db *DB) Outcomes(ctx context.Context, thread, ns, id string) ([]graph.Outc
 		return nil, fmt.Errorf("%w: %w", graph.ErrNoCheckpoint, err)
 	}
 	// Ids sort by time, so the one after is nearly always the next row.
-	var done sql.NullString
+	after := stored{Snapshot: &graph.Snapshot{}}
 	var intact bool
-	err = s.row(ctx, stateDone, s.threadNo, ns, key, key).Scan(&done, &intact)
+	err = s.row(ctx, stateDone, s.threadNo, ns, key, key).Scan(&after.done, &intact)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -34,9 +34,6 @@ func (db *DB) Outcomes(ctx context.Context, thread, ns, id string) ([]graph.Outc
 	if !intact {
 		return nil, s.lost(errSum, "the checkpoint after %s", id)
 	}
-	var snap graph.Snapshot
-	if err := decodeInto(done, &snap.Done); err != nil {
-		return nil, err
-	}
-	return snap.Done, s.fillStored(ctx, &snap)
+	err = s.fillDone(ctx, after)
+	return after.Done, err
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/tributary-ai/tributary/internal/piece"
 )
 
+const insertPiece = "INSERT INTO pieces (thread, hash, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
 // savePieces keeps the pieces of a request that the thread does not have yet.
 func (t *tx) savePieces(ctx context.Context, threadNo int64, s graph.Shown) error {
 	for _, p := range s.Pieces {
-		if err := t.exec(ctx, "INSERT INTO pieces (thread, hash, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", threadNo, p.Hash[:], p.Data); err != nil {
+		if err := t.exec(ctx, insertPiece, threadNo, p.Hash[:], p.Data); err != nil {
 			return err
 		}
 	}

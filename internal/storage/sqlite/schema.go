@@ -21,7 +21,7 @@ import (
 var schema string
 
 // schemaVersion is what PRAGMA user_version says of a file with the schema above.
-const schemaVersion = 4
+const schemaVersion = 5
 
 // steps lead from each version to the next: the first from version 1 to version 2. A step that was released is never
 // changed; what comes later is a step of its own.
@@ -29,6 +29,7 @@ var steps = []func(ctx context.Context, tx *sql.Tx) error{
 	toVersion2,
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version3); return err },
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version4); return err },
+	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version5); return err },
 }
 
 // prepareFile makes the database if it is missing. It is made beside its place and put there as a whole, so that a file in
@@ -219,3 +220,8 @@ var version3 string
 //
 //go:embed version4.sql
 var version4 string
+
+// version5 packs pieces more closely, and long texts are kept in them from here on.
+//
+//go:embed version5.sql
+var version5 string

@@ -1,4 +1,4 @@
--- Version 4: what a new file is made of. Files of older versions get here by the steps in schema.go.
+-- Version 5: what a new file is made of. Files of older versions get here by the steps in schema.go.
 -- Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the tables that have many
 -- rows. "sum" columns are checksums of their rows; see seal.go. auto_vacuum must be set before the first table is made.
 
@@ -167,13 +167,15 @@ CREATE TABLE crons (
 CREATE INDEX crons_by_owner ON crons (owner, created);
 CREATE INDEX crons_due ON crons (next) WHERE enabled AND next > 0;
 
--- What models were shown, in pieces that are named by their content; see package piece. A damaged one is found by its name.
+-- Long texts, and what models were shown, in pieces that are named by their content; see package piece and long.go. A damaged one is
+-- found by its name. In the order in which they came, so that they fill pages; by their names they would fill half of each.
 CREATE TABLE pieces (
+  no     INTEGER PRIMARY KEY,
   thread INTEGER NOT NULL,
   hash   BLOB NOT NULL,
-  data   BLOB NOT NULL,
-  PRIMARY KEY (thread, hash)
-) WITHOUT ROWID;
+  data   BLOB NOT NULL
+);
+CREATE UNIQUE INDEX pieces_by_name ON pieces (thread, hash);
 
 -- What is to be done because a run has ended; a row goes when it was done.
 CREATE TABLE follow_ups (

@@ -280,6 +280,9 @@ func (db *DB) CopyThread(ctx context.Context, who run.Identity, id, newID string
 		if err := tx.checkState(ctx, from, id); err != nil {
 			return err
 		}
+		if err := tx.copyLong(ctx, to, from); err != nil {
+			return err
+		}
 		for _, stmt := range []string{
 			checkpointRows.copy("checkpoints LEFT JOIN runs r ON r.no = checkpoints.run", map[string]string{
 				"metadata": "CASE WHEN r.id IS NULL THEN checkpoints.metadata ELSE json_set(coalesce(checkpoints.metadata, '{}'), '$.run_id', r.id) END"}),

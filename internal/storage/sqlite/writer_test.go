@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,64 @@ func TestLogDoesNotGrowWithTheLoad(t *testing.T) {
 	}
 	if log.Size() > 3*limit {
 		t.Errorf("after writing %d bytes the log has %d, want not much more than %d", commits*size, log.Size(), limit)
+	}
+}
+
+// Of what waits while a transaction is committed, all that is small is in the next one, whatever stands before it, and with it
+// at most one large write: nobody's token waits for two of them.
+func TestSmallWritesAreBehindOneLargeOneAtMost(t *testing.T) {
+	db := openPlain(t)
+	w := db.writer
+	held, release := make(chan struct{}), make(chan struct{})
+	first := make(chan error, 1)
+	go func() {
+		first <- db.write(t.Context(), false, func(context.Context, *tx) error {
+			close(held)
+			<-release
+			return nil
+		})
+	}()
+	<-held
+	sizes := []int{heavyBytes, 0, 4 << 20, heavyBytes - 1, heavyBytes, 0, heavyBytes, 0}
+	in := make([]uint64, len(sizes)) // the transaction that each was in
+	var ops []*op
+	for i, size := range sizes {
+		ops = append(ops, &op{weight: size, done: make(chan struct{}), do: func(context.Context, *tx) error {
+			in[i] = w.commits.Load() // of those before it
+			return nil
+		}})
+	}
+	w.mu.Lock()
+	w.queue = append(w.queue, ops...)
+	w.mu.Unlock()
+	w.wake()
+	close(release)
+	for _, o := range ops {
+		<-o.done
+		if o.err != nil {
+			t.Fatal(o.err)
+		}
+	}
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	next := slices.Min(in)
+	large := map[uint64]int{}
+	for i, size := range sizes {
+		if size < heavyBytes && in[i] != next {
+			t.Errorf("the small write %d was %d transactions later than it could be", i, in[i]-next)
+		}
+		if size >= heavyBytes {
+			large[in[i]]++
+		}
+	}
+	for n, count := range large {
+		if count > 1 {
+			t.Errorf("transaction %d had %d large writes, want one", n-next, count)
+		}
+	}
+	if !slices.IsSorted([]uint64{in[0], in[2], in[4], in[6]}) {
+		t.Errorf("large writes were not made in their order, but in the transactions %v", in)
 	}
 }
 

@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"what models were shown":          pieces,
 		"lists are stored by what is new": appendedLists,
 		"kept outcomes":                   keptOutcomes,
+		"long texts":                      longTexts,
 		"rollback":                        rollback,
 		"deleting a run":                  deleteRun,
 		"what was brought in confidence":  secrets,
