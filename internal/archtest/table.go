@@ -83,7 +83,7 @@ var Rules = []Rule{
 		"a backend implements the interfaces of those above and decides nothing"},
 
 	{"internal/wire/sse", nil, nil, "bytes of a stream, whatever they mean"},
-	{"internal/wire", nouns, []string{"net/http"}, "it says what a dialect is"},
+	{"internal/wire", join(nouns, []string{"internal/jsonline"}), []string{"net/http"}, "it says what a dialect is"},
 	{"internal/wire/task/tasktest", nil, nil, "a client knows frames and nothing of who wrote them"},
 	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
 		"a dialect is a pure fold of events: no storage, no run, no network"},
@@ -139,7 +139,7 @@ var Rules = []Rule{
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},
-	{"internal/story", join(engine, outside, support), nil, "it tells whole runs, and how each dialect shows them"},
+	{"internal/story", join(engine, outside, support, []string{"internal/jsonline"}), nil, "it tells whole runs, and how each dialect shows them"},
 	{"internal/bench/...", join(engine, outside, support, []string{"internal/bench/..."}), nil, "it measures any part"},
 	{"internal/eventdoc", join(nouns, support), nil, "it writes the page about events"},
 	{"internal/licences", nil, nil, "it reads other people's licences"},

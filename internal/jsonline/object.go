@@ -27,9 +27,7 @@ func (o *Object) key(name string) {
 	if len(o.buf) > o.first {
 		o.buf = append(o.buf, ',')
 	}
-	o.buf = append(o.buf, '"')
-	o.buf = append(o.buf, name...)
-	o.buf = append(o.buf, '"', ':')
+	o.buf = appendName(o.buf, name)
 }
 
 // String writes a member.
@@ -85,14 +83,7 @@ func (o *Object) OptStrings(name string, values []string) {
 		return
 	}
 	o.key(name)
-	o.buf = append(o.buf, '[')
-	for i, s := range values {
-		if i > 0 {
-			o.buf = append(o.buf, ',')
-		}
-		o.buf = AppendString(o.buf, s)
-	}
-	o.buf = append(o.buf, ']')
+	o.buf = AppendStrings(o.buf, values)
 }
 
 // Member writes a member whose value another function appends.

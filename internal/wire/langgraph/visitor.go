@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -41,7 +42,7 @@ func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 }
 
 func (v *visitor) metadata() {
-	b := appendInt(event.AppendString([]byte(`{"run_id":`), v.run), "attempt", v.attempt)
+	b := jsonline.AppendIntField(jsonline.AppendString([]byte(`{"run_id":`), v.run), "attempt", v.attempt)
 	v.p().emit("metadata", append(b, '}'))
 }
 
@@ -69,7 +70,7 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 				name = e.Error.Code
 			}
 		}
-		b := appendField(event.AppendString([]byte(`{"error":`), name), "message", text)
+		b := jsonline.AppendField(jsonline.AppendString([]byte(`{"error":`), name), "message", text)
 		v.p().emit("error", append(b, '}'))
 	case event.Cancelled: // the stream just ends
 	}
@@ -80,7 +81,7 @@ func (v *visitor) NodeStarted(e event.NodeStarted) error {
 	p := v.p()
 	x := &execution{id: e.Execution, ns: v.env.NS, node: v.env.Node, step: v.env.Step, triggers: e.Triggers, path: e.Path}
 	if len(e.Input) > 0 {
-		x.input = appendRaw(nil, e.Input)
+		x.input = jsonline.AppendForeign(nil, e.Input)
 	}
 	x.name()
 	p.started++
@@ -169,7 +170,7 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	if _, again := v.questions[e.ID]; !again { // a node that runs again after a crash asks again
 		v.asked = append(v.asked, e.ID)
 	}
-	v.questions[e.ID] = question{appendRaw(nil, e.Value), v.p().execution(e.Execution).order}
+	v.questions[e.ID] = question{jsonline.AppendForeign(nil, e.Value), v.p().execution(e.Execution).order}
 	// Nodes of one step ask in any order; those who read the state see them in the order of the tasks.
 	slices.SortStableFunc(v.asked, func(a, b string) int { return v.questions[a].order - v.questions[b].order })
 	return nil
@@ -177,7 +178,7 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 
 func (v *visitor) Custom(e event.Custom) error {
 	if p := v.p(); p.shows(Custom) {
-		p.emit(p.name("custom", v.env.NS), appendRaw(nil, e.Data))
+		p.emit(p.name("custom", v.env.NS), jsonline.AppendForeign(nil, e.Data))
 	}
 	return nil
 }
@@ -235,8 +236,8 @@ func (v *visitor) TurnVoided(e event.TurnVoided) error {
 	p := v.p()
 	p.forget(t)
 	if p.opt.Modes.Has(Custom) { // as its chunks were told at every depth, so is this
-		b := appendField([]byte(`{"type":"message_superseded"`), "id", t.id)
-		p.emit(p.name("custom", v.env.NS), append(appendInt(b, "attempt", t.attempt), '}'))
+		b := jsonline.AppendField([]byte(`{"type":"message_superseded"`), "id", t.id)
+		p.emit(p.name("custom", v.env.NS), append(jsonline.AppendIntField(b, "attempt", t.attempt), '}'))
 	}
 	return nil
 }

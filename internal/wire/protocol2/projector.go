@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
 )
 
@@ -145,7 +146,7 @@ func (p *Projector) begin(channel, method string, sc *scope, node string) bool {
 	b = append(append(b, sc.json...), `,"timestamp":`...)
 	b = strconv.AppendInt(b, p.env.At.UnixMilli(), 10)
 	if node != "" {
-		b = appendField(b, "node", node)
+		b = jsonline.AppendField(b, "node", node)
 	}
 	p.buf = append(b, `,"data":`...)
 	return true
@@ -166,7 +167,7 @@ func (p *Projector) scope(ns string) *scope {
 	if ns != "" {
 		sc.parts = strings.Split(ns, "|")
 		sc.name, _, _ = strings.Cut(sc.parts[len(sc.parts)-1], ":")
-		sc.json = appendNames(nil, sc.parts)
+		sc.json = jsonline.AppendStrings(nil, sc.parts)
 	}
 	p.scopes[ns] = sc
 	return sc
@@ -198,14 +199,14 @@ func (p *Projector) lifecycle(sc *scope, what, graph, failure string) {
 	if !p.begin("lifecycle", "lifecycle", sc, "") {
 		return
 	}
-	b := event.AppendString(append(p.buf, `{"event":`...), what)
-	b = appendField(b, "graph_name", graph)
+	b := jsonline.AppendString(append(p.buf, `{"event":`...), what)
+	b = jsonline.AppendField(b, "graph_name", graph)
 	if sc.cause != "" && what == "started" {
-		b = event.AppendString(append(b, `,"cause":{"type":"toolCall","tool_call_id":`...), sc.cause)
+		b = jsonline.AppendString(append(b, `,"cause":{"type":"toolCall","tool_call_id":`...), sc.cause)
 		b = append(b, '}')
 	}
 	if failure != "" {
-		b = appendField(b, "error", failure)
+		b = jsonline.AppendField(b, "error", failure)
 	}
 	p.buf = append(b, '}')
 	p.end()
@@ -213,12 +214,12 @@ func (p *Projector) lifecycle(sc *scope, what, graph, failure string) {
 
 // describe writes the metadata that the run's tasks carry.
 func (p *Projector) describe(e event.RunStarted) {
-	b := appendInt([]byte(`{"run_id":`+string(event.AppendString(nil, p.run))), "run_attempt", p.attempt)
+	b := jsonline.AppendIntField([]byte(`{"run_id":`+string(jsonline.AppendString(nil, p.run))), "run_attempt", p.attempt)
 	if e.Assistant != "" {
-		b = appendField(b, "assistant_id", e.Assistant)
+		b = jsonline.AppendField(b, "assistant_id", e.Assistant)
 	}
 	if p.graph != "" {
-		b = appendField(b, "graph_id", p.graph)
+		b = jsonline.AppendField(b, "graph_id", p.graph)
 	}
 	p.metadata = append(b, '}')
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -107,11 +107,11 @@ func (p *Projector) appendShort(dst []byte, object json.RawMessage) []byte {
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = append(event.AppendString(dst, key), ':')
+		dst = append(jsonline.AppendString(dst, key), ':')
 		dst = p.appendValue(dst, value)
 	})
 	if !ok {
-		return appendRaw(dst[:start], object)
+		return jsonline.AppendForeign(dst[:start], object)
 	}
 	return append(dst, '}')
 }
@@ -122,7 +122,7 @@ func (p *Projector) appendValue(dst []byte, value json.RawMessage) []byte {
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) != nil {
-		return appendRaw(dst, value)
+		return jsonline.AppendForeign(dst, value)
 	}
 	dst = append(dst, '[')
 	for i, one := range list {
@@ -137,7 +137,7 @@ func (p *Projector) appendValue(dst []byte, value json.RawMessage) []byte {
 func (p *Projector) appendOne(dst []byte, raw json.RawMessage) []byte {
 	m, ok := asMessage(raw)
 	if !ok {
-		return appendRaw(dst, raw)
+		return jsonline.AppendForeign(dst, raw)
 	}
 	// A conversation is told again after every step, and nearly all of its messages are the same.
 	if known := p.short[m.ID]; m.ID != "" && bytes.Equal(known.raw, raw) {
@@ -153,20 +153,20 @@ func (p *Projector) appendOne(dst []byte, raw json.RawMessage) []byte {
 // appendForm writes the short form. What a model said is a list of blocks, as it was streamed.
 func (m *message) appendForm(dst []byte) []byte {
 	modelled := m.Metadata.Finish != ""
-	dst = event.AppendString(append(dst, `{"type":`...), m.Type)
+	dst = jsonline.AppendString(append(dst, `{"type":`...), m.Type)
 	dst = append(dst, `,"content":`...)
 	if modelled {
 		dst = m.appendBlocks(dst)
 	} else {
-		dst = appendRaw(dst, m.Content)
+		dst = jsonline.AppendForeign(dst, m.Content)
 	}
 	for _, f := range []struct{ key, value string }{{"id", m.ID}, {"name", m.Name}, {"tool_call_id", m.CallID}, {"status", m.Status}} {
 		if f.value != "" {
-			dst = appendField(dst, f.key, f.value)
+			dst = jsonline.AppendField(dst, f.key, f.value)
 		}
 	}
 	if modelled {
-		dst = append(appendField(append(dst, `,"response_metadata":{"output_version":"v1"`...), "finish_reason", m.Metadata.Finish), '}')
+		dst = append(jsonline.AppendField(append(dst, `,"response_metadata":{"output_version":"v1"`...), "finish_reason", m.Metadata.Finish), '}')
 	}
 	if len(m.ToolCalls) > 0 {
 		dst = append(dst, `,"tool_calls":[`...)
@@ -174,8 +174,8 @@ func (m *message) appendForm(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendField(event.AppendString(append(dst, `{"id":`...), c.ID), "name", c.Name)
-			dst = append(appendRaw(append(dst, `,"args":`...), c.Args), `,"type":"tool_call"}`...)
+			dst = jsonline.AppendField(jsonline.AppendString(append(dst, `{"id":`...), c.ID), "name", c.Name)
+			dst = append(jsonline.AppendForeign(append(dst, `,"args":`...), c.Args), `,"type":"tool_call"}`...)
 		}
 		dst = append(dst, ']')
 	}
@@ -191,7 +191,7 @@ func (m *message) appendBlocks(dst []byte) []byte {
 		}
 	}
 	if m.Kwargs.Reasoning != "" {
-		dst = append(appendField(append(dst, `{"type":"reasoning"`...), "reasoning", m.Kwargs.Reasoning), '}')
+		dst = append(jsonline.AppendField(append(dst, `{"type":"reasoning"`...), "reasoning", m.Kwargs.Reasoning), '}')
 	}
 	var text string
 	var parts []json.RawMessage
@@ -199,7 +199,7 @@ func (m *message) appendBlocks(dst []byte) []byte {
 	case json.Unmarshal(m.Content, &text) == nil:
 		if text != "" {
 			next()
-			dst = append(appendField(append(dst, `{"type":"text"`...), "text", text), '}')
+			dst = append(jsonline.AppendField(append(dst, `{"type":"text"`...), "text", text), '}')
 		}
 	case json.Unmarshal(m.Content, &parts) == nil:
 		for _, part := range parts {
@@ -223,7 +223,7 @@ func appendPart(dst []byte, part json.RawMessage) []byte {
 		} `json:"image_url"`
 	}
 	if json.Unmarshal(part, &image) == nil && image.Type == "image_url" {
-		return append(appendField(append(dst, `{"type":"image"`...), "url", image.Image.URL), '}')
+		return append(jsonline.AppendField(append(dst, `{"type":"image"`...), "url", image.Image.URL), '}')
 	}
-	return appendRaw(dst, part)
+	return jsonline.AppendForeign(dst, part)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // States looks up what a checkpoint holds. What it returns for an id must never change.
@@ -94,12 +95,12 @@ func (p *Projector) tellStateIn(sc *scope, ns string, values bool) error {
 		if err != nil {
 			return err
 		}
-		b := event.AppendString(append(p.buf, `{"id":`...), st.ID)
+		b := jsonline.AppendString(append(p.buf, `{"id":`...), st.ID)
 		if st.Parent != "" {
-			b = appendField(b, "parent_id", st.Parent)
+			b = jsonline.AppendField(b, "parent_id", st.Parent)
 		}
-		b = appendInt(b, "step", st.Step)
-		p.buf = append(appendField(b, "source", string(st.Source)), '}')
+		b = jsonline.AppendIntField(b, "step", st.Step)
+		p.buf = append(jsonline.AppendField(b, "source", string(st.Source)), '}')
 		p.end()
 	}
 	if values && p.begin("values", "values", sc, "") {

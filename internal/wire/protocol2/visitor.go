@@ -69,7 +69,7 @@ func failureOf(err *event.Error, reason string) string {
 			name = err.Code
 		}
 	}
-	return string(append(appendField(event.AppendString([]byte(`{"error":`), name), "message", text), '}'))
+	return string(append(jsonline.AppendField(jsonline.AppendString([]byte(`{"error":`), name), "message", text), '}'))
 }
 
 func (v *visitor) NodeStarted(e event.NodeStarted) error {
@@ -83,18 +83,18 @@ func (v *visitor) NodeStarted(e event.NodeStarted) error {
 	if !p.begin("tasks", "tasks", p.open(x.ns), "") {
 		return nil
 	}
-	b := appendField(event.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
+	b := jsonline.AppendField(jsonline.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
 	b = append(b, `,"input":`...)
 	if len(e.Input) > 0 {
-		b = appendRaw(b, e.Input)
+		b = jsonline.AppendForeign(b, e.Input)
 	} else {
 		st, err := p.state(x.ns)
 		if err != nil {
 			return err
 		}
-		b = appendRaw(b, st.Values)
+		b = jsonline.AppendForeign(b, st.Values)
 	}
-	b = appendNames(append(b, `,"triggers":`...), e.Triggers)
+	b = jsonline.AppendStrings(append(b, `,"triggers":`...), e.Triggers)
 	b = append(b, `,"interrupts":[],"metadata":`...)
 	p.buf = append(append(b, p.metadata...), '}')
 	p.end()
@@ -162,13 +162,13 @@ func (p *Projector) result(x *execution, e event.NodeEnded) {
 	if !p.begin("tasks", "tasks", p.open(x.ns), "") {
 		return
 	}
-	b := appendField(event.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
+	b := jsonline.AppendField(jsonline.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
 	if e.Error != nil {
-		b = appendField(b, "error", e.Error.Message)
+		b = jsonline.AppendField(b, "error", e.Error.Message)
 	}
 	b = append(b, `,"result":`...)
 	if wroteSomething(e.Update) {
-		b = appendRaw(b, e.Update)
+		b = jsonline.AppendForeign(b, e.Update)
 	} else {
 		b = append(b, "{}"...)
 	}
@@ -177,7 +177,7 @@ func (p *Projector) result(x *execution, e event.NodeEnded) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(event.AppendString(append(b, `{"id":`...), id), `,"value":`...)
+		b = append(jsonline.AppendString(append(b, `{"id":`...), id), `,"value":`...)
 		if q := p.questions[id]; q != nil {
 			b = append(b, q...)
 		} else {
@@ -239,13 +239,13 @@ func (p *Projector) left(sc *scope, left json.RawMessage) {
 
 func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	p := v.p()
-	p.questions[e.ID] = appendRaw(nil, e.Value)
+	p.questions[e.ID] = jsonline.AppendForeign(nil, e.Value)
 	if p.asked[e.ID] { // a node that runs again after a crash asks again
 		return nil
 	}
 	p.asked[e.ID] = true
 	if p.begin("input", "input.requested", p.open(v.env.NS), "") {
-		b := event.AppendString(append(p.buf, `{"interrupt_id":`...), e.ID)
+		b := jsonline.AppendString(append(p.buf, `{"interrupt_id":`...), e.ID)
 		// JavaScript's clients read the payload, Python's the value.
 		b = append(append(b, `,"payload":`...), p.questions[e.ID]...)
 		b = append(append(b, `,"value":`...), p.questions[e.ID]...)
@@ -313,8 +313,8 @@ func (v *visitor) TurnVoided(e event.TurnVoided) error {
 	}
 	p.forget(t)
 	if p.begin("custom", "custom", p.open(v.env.NS), "") {
-		b := appendField(append(p.buf, `{"payload":{"type":"message_superseded"`...), "id", t.id)
-		p.buf = append(appendInt(b, "attempt", t.attempt), `}}`...)
+		b := jsonline.AppendField(append(p.buf, `{"payload":{"type":"message_superseded"`...), "id", t.id)
+		p.buf = append(jsonline.AppendIntField(b, "attempt", t.attempt), `}}`...)
 		p.end()
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
@@ -64,7 +65,7 @@ func (p *Projector) begin(typ string, t *transcript.Task) {
 	p.buf = append(p.buf, `{"type":"`...)
 	p.buf = append(p.buf, typ...)
 	p.buf = append(p.buf, `","task_id":`...)
-	p.buf = event.AppendString(p.buf, p.id(t.ID))
+	p.buf = jsonline.AppendString(p.buf, p.id(t.ID))
 	p.buf = append(p.buf, `,"sequence_number":`...)
 	p.buf = strconv.AppendUint(p.buf, p.next, 10)
 }
@@ -103,12 +104,12 @@ func (p *Projector) tell(typ string, t *transcript.Task) {
 func (p *Projector) created(t *transcript.Task, next string) {
 	p.begin("task.created", t)
 	if t.ID != "" {
-		p.buf = appendField(p.buf, "parent_task_id", p.id(t.Parent))
+		p.buf = jsonline.AppendField(p.buf, "parent_task_id", p.id(t.Parent))
 	}
-	p.buf = appendOptional(p.buf, "agent", t.Agent)
-	p.buf = appendOptional(p.buf, "title", t.Title)
+	p.buf = jsonline.AppendOptField(p.buf, "agent", t.Agent)
+	p.buf = jsonline.AppendOptField(p.buf, "title", t.Title)
 	if t.Attempt > 1 {
-		p.buf = appendInt(p.buf, "attempt", t.Attempt)
+		p.buf = jsonline.AppendIntField(p.buf, "attempt", t.Attempt)
 	}
 	p.buf = appendTime(p.buf, "created_at", p.env.At)
 	p.end()
@@ -118,8 +119,8 @@ func (p *Projector) created(t *transcript.Task, next string) {
 // beginIn starts a frame about something inside an item.
 func (p *Projector) beginIn(typ string, t *transcript.Task, it *transcript.Item) {
 	p.begin(typ, t)
-	p.buf = appendField(p.buf, "item_id", it.ID)
-	p.buf = appendInt(p.buf, "output_index", it.Index)
+	p.buf = jsonline.AppendField(p.buf, "item_id", it.ID)
+	p.buf = jsonline.AppendIntField(p.buf, "output_index", it.Index)
 }
 
 // beginBlock starts a frame about a block. A reasoning's blocks are its summaries and have words of their own.
@@ -131,19 +132,19 @@ func (p *Projector) beginBlock(t *transcript.Task, it *transcript.Item, at int, 
 		name = "task.reasoning_summary_item." + verb
 	}
 	p.beginIn(name, t, it)
-	p.buf = appendInt(p.buf, index, at)
+	p.buf = jsonline.AppendIntField(p.buf, index, at)
 }
 
 func (p *Projector) block(t *transcript.Task, it *transcript.Item, at int, b *item.Block, open bool, verb string) {
 	p.beginBlock(t, it, at, b.Type, verb)
-	p.buf = appendBlock(appendKey(p.buf, "item"), b, open)
+	p.buf = appendBlock(jsonline.AppendKey(p.buf, "item"), b, open)
 	p.end()
 }
 
 // beginItem starts a frame that holds an item.
 func (p *Projector) beginItem(typ string, t *transcript.Task, it *transcript.Item) {
 	p.begin(typ, t)
-	p.buf = appendKey(appendInt(p.buf, "output_index", it.Index), "item")
+	p.buf = jsonline.AppendKey(jsonline.AppendIntField(p.buf, "output_index", it.Index), "item")
 }
 
 func (p *Projector) item(typ string, it *transcript.Item) {

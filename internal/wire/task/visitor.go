@@ -2,6 +2,7 @@ package task
 
 import (
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -33,8 +34,8 @@ func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 	}
 	root := p.outline.Root()
 	p.begin("task.working", root)
-	p.buf = appendInt(p.buf, "attempt", root.Attempt)
-	p.buf = appendOptional(p.buf, "cause", e.Cause)
+	p.buf = jsonline.AppendIntField(p.buf, "attempt", root.Attempt)
+	p.buf = jsonline.AppendOptField(p.buf, "cause", e.Cause)
 	p.end()
 	return nil
 }
@@ -54,7 +55,7 @@ func (v *visitor) CheckpointSaved(event.CheckpointSaved) error { return nil }
 func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	p := v.projector()
 	p.begin("task.interrupt", p.outline.Task())
-	p.buf = appendInterrupt(appendKey(p.buf, "interrupt"), &e)
+	p.buf = appendInterrupt(jsonline.AppendKey(p.buf, "interrupt"), &e)
 	p.end()
 	return nil
 }
@@ -62,8 +63,8 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 func (v *visitor) Custom(e event.Custom) error {
 	p := v.projector()
 	p.begin("task.custom", p.outline.Task())
-	p.buf = appendOptional(p.buf, "name", e.Name)
-	p.buf = appendRaw(p.buf, "data", e.Data)
+	p.buf = jsonline.AppendOptField(p.buf, "name", e.Name)
+	p.buf = jsonline.AppendForeign(jsonline.AppendKey(p.buf, "data"), e.Data)
 	p.end()
 	return nil
 }
@@ -71,8 +72,8 @@ func (v *visitor) Custom(e event.Custom) error {
 func (v *visitor) Warned(e event.Warned) error {
 	p := v.projector()
 	p.begin("task.warning", p.outline.Task())
-	p.buf = appendField(p.buf, "code", e.Code)
-	p.buf = appendField(p.buf, "message", e.Message)
+	p.buf = jsonline.AppendField(p.buf, "code", e.Code)
+	p.buf = jsonline.AppendField(p.buf, "message", e.Message)
 	p.end()
 	return nil
 }
@@ -111,7 +112,7 @@ func (v *visitor) ItemEnded(event.ItemEnded) error {
 	it := p.outline.Whole()
 	if it.Type == item.TypeToolCall {
 		p.beginIn("task.tool_call_arguments.done", p.outline.Task(), &it)
-		p.buf = appendField(p.buf, "arguments", it.Arguments)
+		p.buf = jsonline.AppendField(p.buf, "arguments", it.Arguments)
 		p.end()
 	}
 	p.item("task.output_item.done", &it)
@@ -147,8 +148,8 @@ func (v *visitor) TextDelta(e event.TextDelta) error {
 		typ, index = "task.reasoning_summary_text.delta", "summary_index"
 	}
 	p.beginIn(typ, p.outline.Task(), it)
-	p.buf = appendInt(p.buf, index, e.Block)
-	p.buf = appendField(p.buf, "delta", e.Text)
+	p.buf = jsonline.AppendIntField(p.buf, index, e.Block)
+	p.buf = jsonline.AppendField(p.buf, "delta", e.Text)
 	p.end()
 	return nil
 }
@@ -160,8 +161,8 @@ func (v *visitor) ImageDelta(e event.ImageDelta) error {
 		return nil
 	}
 	p.beginBlock(p.outline.Task(), p.outline.Item(), e.Block, item.ImageBlock, "delta")
-	p.buf = appendInt(p.buf, "partial_image_index", e.Partial)
-	p.buf = appendBlock(appendKey(p.buf, "item"), b, true)
+	p.buf = jsonline.AppendIntField(p.buf, "partial_image_index", e.Partial)
+	p.buf = appendBlock(jsonline.AppendKey(p.buf, "item"), b, true)
 	p.end()
 	return nil
 }
@@ -173,7 +174,7 @@ func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 	p := v.projector()
 	if it := p.outline.Item(); it != nil {
 		p.beginIn("task.tool_call_arguments.delta", p.outline.Task(), it)
-		p.buf = appendField(p.buf, "delta", e.Text)
+		p.buf = jsonline.AppendField(p.buf, "delta", e.Text)
 		p.end()
 	}
 	return nil
@@ -212,9 +213,9 @@ func (v *visitor) Spoken(e event.Spoken) error {
 		return nil
 	}
 	p.begin("task.spoken", t)
-	p.buf = appendField(p.buf, "id", e.ID)
-	p.buf = appendOptional(p.buf, "to", e.To)
-	p.buf = appendField(p.buf, "text", e.Text)
+	p.buf = jsonline.AppendField(p.buf, "id", e.ID)
+	p.buf = jsonline.AppendOptField(p.buf, "to", e.To)
+	p.buf = jsonline.AppendField(p.buf, "text", e.Text)
 	p.end()
 	return nil
 }
@@ -226,9 +227,9 @@ func (v *visitor) TeamDissolved(e event.TeamDissolved) error {
 		return nil
 	}
 	p.begin("task.team.dissolved", t)
-	p.buf = appendField(p.buf, "team_id", e.Team)
-	p.buf = appendField(p.buf, "outcome", life(e.Outcome))
-	p.buf = appendOptional(p.buf, "reason", e.Reason)
+	p.buf = jsonline.AppendField(p.buf, "team_id", e.Team)
+	p.buf = jsonline.AppendField(p.buf, "outcome", life(e.Outcome))
+	p.buf = jsonline.AppendOptField(p.buf, "reason", e.Reason)
 	p.end()
 	return nil
 }

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -28,8 +29,8 @@ func (w *watcher) TaskEnded(t *transcript.Task) {
 func (w *watcher) ItemVoided(t *transcript.Task, it *transcript.Item, attempt int, cause string) {
 	p := w.projector()
 	p.beginIn("task.output_item.reset", t, it)
-	p.buf = appendInt(p.buf, "attempt", attempt)
-	p.buf = appendOptional(p.buf, "cause", cause)
+	p.buf = jsonline.AppendIntField(p.buf, "attempt", attempt)
+	p.buf = jsonline.AppendOptField(p.buf, "cause", cause)
 	p.end()
 }
 
