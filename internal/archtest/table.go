@@ -85,7 +85,7 @@ var Rules = []Rule{
 	{"internal/wire/sse", nil, nil, "bytes of a stream, whatever they mean"},
 	{"internal/wire", join(nouns, []string{"internal/jsonline"}), []string{"net/http"}, "it says what a dialect is"},
 	{"internal/wire/task/tasktest", nil, nil, "a client knows frames and nothing of who wrote them"},
-	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
+	{"internal/wire/...", join(nouns, []string{"internal/jsonline", "internal/transcript", "internal/wire", "internal/wire/graphs"}), []string{"net/http", Module + "/graph", Module + "/internal/journal", Module + "/internal/run"},
 		"a dialect is a pure fold of events: no storage, no run, no network"},
 	{"internal/server/jsonvalue", []string{"internal/jsonline"}, nil, "values of JSON, whatever they mean"},
 	{"internal/server/admission", []string{"internal/run"}, nil, "it counts bytes, whatever they say"},

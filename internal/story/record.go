@@ -221,8 +221,7 @@ func (s states) Base(ns string) (string, error) {
 type threadStates struct{ rec *Recording }
 
 func (s threadStates) State(ns, id string) (protocol2.State, error) {
-	st, err := states{s.rec, ""}.State(ns, id)
-	return protocol2.State{ID: st.ID, Parent: st.Parent, Step: st.Step, Source: st.Source, Values: st.Values}, err
+	return states{s.rec, ""}.State(ns, id)
 }
 
 func (s threadStates) Base(run, ns string) (string, error) { return states{s.rec, run}.Base(ns) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -79,7 +80,7 @@ func (p *Projector) toolStart(c *call) {
 	}
 	if p.opt.Modes.Has(Events) {
 		if args == nil {
-			args = emptyObject
+			args = graphs.Empty
 		}
 		b := jsonline.AppendForeign([]byte(`{"input":`), args)
 		p.toolEvent("on_tool_start", c, append(b, '}'))

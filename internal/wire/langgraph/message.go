@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -195,7 +196,7 @@ func (t *turn) appendWhole(b []byte) []byte {
 	b = append(b, ']')
 	b = jsonline.AppendField(b, "id", t.id)
 	if w.end != nil && !w.end.Usage.IsZero() {
-		b = appendUsage(jsonline.AppendKey(b, "usage_metadata"), w.end.Usage)
+		b = graphs.AppendUsage(jsonline.AppendKey(b, "usage_metadata"), w.end.Usage)
 	}
 	return append(b, `,"invalid_tool_calls":[],"type":"ai"}`...)
 }
@@ -214,7 +215,7 @@ func (c *call) object() []byte {
 	var s string
 	raw := append(append([]byte{'"'}, c.so...), '"')
 	if json.Unmarshal(raw, &s) != nil || len(s) == 0 || s[0] != '{' || !json.Valid([]byte(s)) {
-		return emptyObject
+		return graphs.Empty
 	}
 	return jsonline.AppendForeign(nil, []byte(s))
 }
@@ -275,7 +276,7 @@ func (p *Projector) endTurn(t *turn, e event.TurnEnded) {
 		t.whole.end = &e
 		b := t.appendFinish([]byte(`,"response_metadata":`), &e)
 		if !e.Usage.IsZero() {
-			b = appendUsage(jsonline.AppendKey(b, "usage_metadata"), e.Usage)
+			b = graphs.AppendUsage(jsonline.AppendKey(b, "usage_metadata"), e.Usage)
 		}
 		b = append(b, `,"tool_calls":[],"invalid_tool_calls":[],"tool_call_chunks":[],"additional_kwargs":{},"type":"ai"}`...)
 		p.piece(t, string(b))

@@ -6,6 +6,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 )
 
 // Options says what a stream shows.
@@ -36,10 +37,7 @@ type Projector struct {
 	asked                         []string // interrupts, in the order in which their nodes started
 	questions                     map[string]question
 
-	spaces    map[string]*space
-	lastNS    string
-	lastSpace *space
-
+	spaces     graphs.Spaces
 	executions map[string]*execution
 	tasks      map[string]bool // namespaces of sub-agents
 	started    int
@@ -110,7 +108,7 @@ func New(o Options) *Projector {
 		opt:        o,
 		attempt:    1,
 		questions:  map[string]question{},
-		spaces:     map[string]*space{},
+		spaces:     graphs.Spaces{},
 		executions: map[string]*execution{},
 		tasks:      map[string]bool{},
 		running:    map[place]*execution{},

@@ -63,12 +63,12 @@ func (p *Projector) appendParents(b []byte, ns string) []byte {
 	for ns != "" {
 		above := strings.LastIndexByte(ns, '|')
 		ns = ns[:max(above, 0)]
-		if sp := p.spaces[ns]; sp != nil && sp.checkpoint != "" {
+		if sp := p.spaces[ns]; sp != nil && sp.Checkpoint != "" {
 			if b[len(b)-1] != '{' {
 				b = append(b, ',')
 			}
 			b = append(jsonline.AppendString(b, ns), ':')
-			b = jsonline.AppendString(b, sp.checkpoint)
+			b = jsonline.AppendString(b, sp.Checkpoint)
 		}
 	}
 	return append(b, '}')

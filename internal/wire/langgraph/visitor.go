@@ -3,10 +3,12 @@ package langgraph
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -64,12 +66,7 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 			return v.p().chainEnd()
 		}
 	case event.Failed, event.TimedOut:
-		name, text := "Error", e.Reason
-		if e.Error != nil {
-			if name, text = e.Error.Name, e.Error.Message; name == "" {
-				name = e.Error.Code
-			}
-		}
+		name, text := graphs.Failure(e.Error, e.Reason)
 		b := jsonline.AppendField(jsonline.AppendString([]byte(`{"error":`), name), "message", text)
 		v.p().emit("error", append(b, '}'))
 	case event.Cancelled: // the stream just ends
@@ -103,10 +100,7 @@ func (p *Projector) within(ns string) {
 	if ns == "" || p.tasks[ns] {
 		return
 	}
-	at := len(ns)
-	for at > 0 && ns[at-1] != ':' {
-		at--
-	}
+	at := strings.LastIndexByte(ns, ':') + 1
 	if x := p.executions[ns[at:]]; x != nil {
 		x.child = true
 	}
@@ -122,8 +116,8 @@ func (v *visitor) NodeEnded(e event.NodeEnded) error {
 	if at := (place{x.ns, x.node}); p.running[at] == x {
 		delete(p.running, at)
 	}
-	sp := p.space(v.env.NS)
-	sp.wrote = sp.wrote || wroteSomething(e.Update)
+	sp := p.spaces.At(v.env.NS)
+	sp.Wrote = sp.Wrote || graphs.WroteSomething(e.Update)
 	if e.Cached {
 		p.tellUpdate(x, e.Update, true)
 		return nil
@@ -145,22 +139,13 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	p := v.p()
 	ns := v.env.NS
 	p.within(ns)
-	wrote, fresh := p.space(ns).wrote || len(e.Changed) > 0, p.space(ns).fresh
-	p.stand(ns, e.ID)
-	switch e.Source {
-	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
-		p.space(ns).fresh = true
-		wrote = false
-	case event.FromFork, event.FromUpdate: // where the run begins
-		wrote = true
-	case event.FromLoop:
-		if fresh && !wrote && p.opt.Modes.Has(showState) { // unless there is nothing
-			st, err := p.state(ns)
-			if err != nil {
-				return err
-			}
-			wrote = !bytes.Equal(st.Values, emptyObject)
+	wrote, first := p.spaces.At(ns).Reached(e)
+	if e.Source == event.FromLoop && first && !wrote && p.opt.Modes.Has(showState) {
+		st, err := p.state(ns)
+		if err != nil {
+			return err
 		}
+		wrote = !bytes.Equal(st.Values, graphs.Empty)
 	}
 	p.tellLeft(e.Left)
 	return p.tellState(ns, wrote)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/internal/jsonline"
-	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 )
 
 // appendTime writes a time as JavaScript does.
@@ -28,27 +28,10 @@ func appendState(dst []byte, values json.RawMessage) []byte {
 
 // appendUpdate writes what a node wrote; a node that wrote nothing wrote {}.
 func appendUpdate(dst []byte, update json.RawMessage) []byte {
-	if !wroteSomething(update) {
+	if !graphs.WroteSomething(update) {
 		return append(dst, "{}"...)
 	}
 	return jsonline.AppendForeign(dst, update)
-}
-
-func wroteSomething(update json.RawMessage) bool {
-	switch string(bytes.TrimSpace(update)) {
-	case "", "null", "{}", "[]":
-		return false
-	}
-	return true
-}
-
-// appendUsage writes LangChain's usage object.
-func appendUsage(dst []byte, u item.Usage) []byte {
-	raw, err := item.UsageJSON(u)
-	if err != nil {
-		return append(dst, "{}"...)
-	}
-	return append(dst, raw...)
 }
 
 // members returns the members of an object in the order of their keys, each with a comma before it, without those

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -168,7 +169,7 @@ func (p *Projector) argue(t *turn, b *block, text string) {
 func (p *Projector) finish(t *turn, reason item.Finish, usage item.Usage) {
 	p.start(t)
 	if !usage.IsZero() && p.message(t, "usage") {
-		p.buf = appendUsage(jsonline.AppendKey(p.buf, "usage"), usage)
+		p.buf = graphs.AppendUsage(jsonline.AppendKey(p.buf, "usage"), usage)
 		p.endMessage(t)
 	}
 	for _, b := range t.blocks {
@@ -183,7 +184,7 @@ func (p *Projector) finish(t *turn, reason item.Finish, usage item.Usage) {
 			p.buf = jsonline.AppendField(p.buf, "reason", string(reason))
 		}
 		if !usage.IsZero() {
-			p.buf = appendUsage(jsonline.AppendKey(p.buf, "usage"), usage)
+			p.buf = graphs.AppendUsage(jsonline.AppendKey(p.buf, "usage"), usage)
 		}
 		if reason == "" && usage.IsZero() {
 			p.buf = append(p.buf, `,"responseMetadata":{}`...)
@@ -254,8 +255,8 @@ func (p *Projector) returned(x *execution, update json.RawMessage) error {
 		return nil
 	}
 	var held map[string]bool
-	for _, m := range messagesIn(update) {
-		if p.shown[m.ID] || item.RoleOf(m.Type) != item.Assistant {
+	for _, m := range graphs.MessagesIn(update) {
+		if p.shown[m.ID] || m.Role != item.Assistant {
 			continue
 		}
 		if held == nil {
@@ -264,7 +265,7 @@ func (p *Projector) returned(x *execution, update json.RawMessage) error {
 				return err
 			}
 			held = map[string]bool{}
-			for _, old := range messagesIn(st.Values) {
+			for _, old := range graphs.MessagesIn(st.Values) {
 				held[old.ID] = true
 			}
 		}
@@ -276,9 +277,9 @@ func (p *Projector) returned(x *execution, update json.RawMessage) error {
 }
 
 // whole tells a complete message, as if it had come in one piece.
-func (p *Projector) whole(x *execution, m message) {
+func (p *Projector) whole(x *execution, m graphs.Message) {
 	var full item.Message
-	if json.Unmarshal(m.raw, &full) != nil {
+	if json.Unmarshal(m.Raw, &full) != nil {
 		return
 	}
 	t := newTurn(m.ID, x.ns, x.node)

@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 )
 
 // Options says how a thread is told.
@@ -38,7 +39,7 @@ type Projector struct {
 	attempt    int
 	metadata   []byte // of the run's tasks
 
-	spaces     map[string]*space
+	spaces     graphs.Spaces
 	scopes     map[string]*scope
 	opened     []*scope // in the order in which they began
 	executions map[string]*execution
@@ -90,7 +91,7 @@ func New(o Options) *Projector {
 // reset forgets the run before.
 func (p *Projector) reset() {
 	p.attempt = 1
-	p.spaces = map[string]*space{}
+	p.spaces = graphs.Spaces{}
 	p.scopes = map[string]*scope{}
 	p.opened = nil
 	p.executions = map[string]*execution{}

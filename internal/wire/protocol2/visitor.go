@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -63,12 +64,7 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 
 // failureOf writes why something failed.
 func failureOf(err *event.Error, reason string) string {
-	name, text := "Error", reason
-	if err != nil {
-		if name, text = err.Name, err.Message; name == "" {
-			name = err.Code
-		}
-	}
+	name, text := graphs.Failure(err, reason)
 	return string(append(jsonline.AppendField(jsonline.AppendString([]byte(`{"error":`), name), "message", text), '}'))
 }
 
@@ -120,8 +116,8 @@ func (v *visitor) NodeEnded(e event.NodeEnded) error {
 		x = &execution{id: e.Execution, ns: v.env.NS, node: v.env.Node}
 	}
 	delete(p.executions, e.Execution)
-	sp := p.space(v.env.NS)
-	sp.wrote = sp.wrote || wroteSomething(e.Update)
+	sp := p.spaces.At(v.env.NS)
+	sp.Wrote = sp.Wrote || graphs.WroteSomething(e.Update)
 	how := "completed"
 	switch {
 	case e.Error != nil:
@@ -150,7 +146,7 @@ func (p *Projector) update(x *execution, update json.RawMessage) {
 	if !p.begin("updates", "updates", p.open(x.ns), x.node) {
 		return
 	}
-	if wroteSomething(update) {
+	if graphs.WroteSomething(update) {
 		p.buf = p.appendShort(p.buf, update)
 	} else {
 		p.buf = append(p.buf, "{}"...)
@@ -167,7 +163,7 @@ func (p *Projector) result(x *execution, e event.NodeEnded) {
 		b = jsonline.AppendField(b, "error", e.Error.Message)
 	}
 	b = append(b, `,"result":`...)
-	if wroteSomething(e.Update) {
+	if graphs.WroteSomething(e.Update) {
 		b = jsonline.AppendForeign(b, e.Update)
 	} else {
 		b = append(b, "{}"...)
@@ -193,18 +189,8 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	p := v.p()
 	ns := v.env.NS
 	p.within(ns)
-	sp := p.space(ns)
-	wrote, fresh := sp.wrote || len(e.Changed) > 0, sp.fresh
-	*sp = space{checkpoint: e.ID, begun: true}
-	switch e.Source {
-	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
-		sp.fresh = true
-		wrote = false
-	case event.FromFork, event.FromUpdate: // where the run begins
-		wrote = true
-	case event.FromLoop:
-	}
-	if !wrote && !fresh {
+	wrote, first := p.spaces.At(ns).Reached(e)
+	if !wrote && !first {
 		return nil
 	}
 	if len(e.Left) > 0 {
@@ -217,7 +203,7 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 		if err != nil {
 			return err
 		}
-		wrote = !bytes.Equal(st.Values, emptyObject)
+		wrote = !bytes.Equal(st.Values, graphs.Empty)
 	}
 	return p.tellState(ns, wrote)
 }
