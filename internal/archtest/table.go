@@ -38,11 +38,11 @@ var Rules = []Rule{
 	{"graph", join(nouns, []string{"internal/piece", "turn"}), []string{"net/http"}, "the runtime knows fields and nodes; what nodes call is not its business"},
 
 	{"model", []string{"item"}, nil, "a model answers a conversation and knows nothing of runs or events"},
-	{"model/internal/...", []string{"item", "model", "model/internal/..."}, nil, "what the providers share"},
+	{"model/internal/...", []string{"internal/jsonline", "item", "model", "model/internal/..."}, nil, "what the providers share"},
 	{"model/registry", []string{"item", "model", "model/*"}, nil, "it chooses among providers by name, so it is the one that sees them all"},
 	{"model/openai/internal/...", []string{"item", "model", "model/internal/..."}, nil, "pure decoding"},
 	{"model/offline", []string{"internal/pattern", "internal/prose", "item", "model"}, nil, "it answers from texts alone, so it takes them apart"},
-	{"model/*", []string{"item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
+	{"model/*", []string{"internal/jsonline", "item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
 	{"tool", []string{"item"}, nil, "a tool has arguments and a result and knows nothing of runs or events"},
 	{"memory", []string{"internal/pattern", "item", "tool"}, []string{"net/http"}, "it knows what is remembered; who finds it out, and whose model is told, is not its business"},
 	{"internal/pdftext", nil, []string{"net/http"}, "it reads one format, whoever fetched the file"},

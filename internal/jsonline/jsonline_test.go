@@ -273,6 +273,12 @@ func FuzzText(f *testing.F) {
 		if got, ok := jsonline.Text(raw); ok != isString || ok && got != want {
 			t.Fatalf("%q: got %q, %v; encoding/json has %q, %v", raw, got, ok, want, err)
 		}
+		if !isString {
+			return
+		}
+		if got, ok := jsonline.AppendText([]byte("kept"), raw[1:len(raw)-1]); !ok || string(got) != "kept"+want {
+			t.Fatalf("%q: got %q, %v, want kept%q", raw, got, ok, want)
+		}
 	})
 }
 
