@@ -4,10 +4,8 @@ import "strconv"
 
 // AppendKey writes the name of a member that is not the first of its object: the comma, the name and the colon. It is for frames
 // that begin with what many of them have in common; an [Object] minds the commas itself. Names are ours and need no escapes.
-func AppendKey(dst []byte, name string) []byte { return appendName(append(dst, ','), name) }
-
-func appendName(dst []byte, name string) []byte {
-	dst = append(dst, '"')
+func AppendKey(dst []byte, name string) []byte {
+	dst = append(dst, ',', '"')
 	dst = append(dst, name...)
 	return append(dst, '"', ':')
 }

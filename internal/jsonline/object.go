@@ -25,9 +25,10 @@ func (o *Object) End() ([]byte, error) {
 
 func (o *Object) key(name string) {
 	if len(o.buf) > o.first {
-		o.buf = append(o.buf, ',')
+		o.buf = AppendKey(o.buf, name)
+		return
 	}
-	o.buf = appendName(o.buf, name)
+	o.buf = append(append(append(o.buf, '"'), name...), '"', ':')
 }
 
 // String writes a member.

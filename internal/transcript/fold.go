@@ -131,10 +131,10 @@ func (f *Fold) admit() bool {
 		f.broke(Order, "seq jumps from %d to %d", f.seq, env.Seq)
 	}
 	f.seq = env.Seq
-	switch env.Event.(type) { // only these come before the start; whatever kinds there will be come after it
-	case event.RunQueued, event.RunStarted:
-	default:
-		if !f.started {
+	if !f.started {
+		switch env.Event.(type) { // only these come before the start; whatever kinds there will be come after it
+		case event.RunQueued, event.RunStarted:
+		default:
 			f.broke(Order, "the run has not started")
 		}
 	}

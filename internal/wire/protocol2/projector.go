@@ -1,7 +1,6 @@
 package protocol2
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -154,7 +153,8 @@ func (p *Projector) begin(channel, method string, sc *scope, node string) bool {
 }
 
 func (p *Projector) end() {
-	p.next.Data = append(bytes.Clone(p.buf), '}', '}')
+	data := append(make([]byte, 0, len(p.buf)+2), p.buf...) // one piece of memory, and no second one for the end
+	p.next.Data = append(data, '}', '}')
 	p.dst = append(p.dst, p.next)
 }
 

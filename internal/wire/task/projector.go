@@ -62,12 +62,12 @@ func (p *Projector) Project(dst []wire.Frame, env *event.Envelope) (_ []wire.Fra
 func (p *Projector) begin(typ string, t *transcript.Task) {
 	p.mute = p.only != "" && !p.outline.Within(t.ID, p.only)
 	p.first = len(p.buf)
-	p.buf = append(p.buf, `{"type":"`...)
-	p.buf = append(p.buf, typ...)
-	p.buf = append(p.buf, `","task_id":`...)
-	p.buf = jsonline.AppendString(p.buf, p.id(t.ID))
-	p.buf = append(p.buf, `,"sequence_number":`...)
-	p.buf = strconv.AppendUint(p.buf, p.next, 10)
+	b := append(p.buf, `{"type":"`...)
+	b = append(b, typ...)
+	b = append(b, `","task_id":`...)
+	b = jsonline.AppendString(b, p.id(t.ID))
+	b = append(b, `,"sequence_number":`...)
+	p.buf = strconv.AppendUint(b, p.next, 10)
 }
 
 // id is a task's on the wire: the root task has the run's.
@@ -119,8 +119,8 @@ func (p *Projector) created(t *transcript.Task, next string) {
 // beginIn starts a frame about something inside an item.
 func (p *Projector) beginIn(typ string, t *transcript.Task, it *transcript.Item) {
 	p.begin(typ, t)
-	p.buf = jsonline.AppendField(p.buf, "item_id", it.ID)
-	p.buf = jsonline.AppendIntField(p.buf, "output_index", it.Index)
+	b := jsonline.AppendField(p.buf, "item_id", it.ID)
+	p.buf = jsonline.AppendIntField(b, "output_index", it.Index)
 }
 
 // beginBlock starts a frame about a block. A reasoning's blocks are its summaries and have words of their own.

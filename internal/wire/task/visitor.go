@@ -148,8 +148,8 @@ func (v *visitor) TextDelta(e event.TextDelta) error {
 		typ, index = "task.reasoning_summary_text.delta", "summary_index"
 	}
 	p.beginIn(typ, p.outline.Task(), it)
-	p.buf = jsonline.AppendIntField(p.buf, index, e.Block)
-	p.buf = jsonline.AppendField(p.buf, "delta", e.Text)
+	b := jsonline.AppendIntField(p.buf, index, e.Block)
+	p.buf = jsonline.AppendField(b, "delta", e.Text)
 	p.end()
 	return nil
 }
