@@ -272,3 +272,26 @@ func TestReusedMemoryHoldsTheSameFrames(t *testing.T) {
 		}
 	})
 }
+
+// Who listens to done alone loses nothing, also where a journal lost the end of a block.
+func TestABlockThatIsOpenWhenItsItemEndsIsDoneBeforeIt(t *testing.T) {
+	p, env := inMessage(t)
+	text := item.Block{Type: item.TextBlock, Text: "all of it"}
+	env.Seq++
+	env.Event = event.ItemEnded{Item: item.Message{ID: "msg_1", Content: []item.Block{text}}, Status: item.Completed}
+	out, err := p.Project(nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, f := range out {
+		var head struct{ Type string }
+		if err := json.Unmarshal(f.Data, &head); err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, head.Type)
+	}
+	if want := []string{"task.text.done", "task.output_item.done"}; !slices.Equal(types, want) {
+		t.Errorf("got %v, want %v", types, want)
+	}
+}
