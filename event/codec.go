@@ -33,11 +33,11 @@ func (e *Envelope) AppendJSON(dst []byte) ([]byte, error) {
 		dst = append(dst, `,"epoch":`...)
 		dst = strconv.AppendInt(dst, int64(e.Epoch), 10)
 	}
-	dst = appendField(dst, "run", e.Run)
-	dst = appendField(dst, "thread", e.Thread)
-	dst = appendField(dst, "task", e.Task)
-	dst = appendField(dst, "ns", e.NS)
-	dst = appendField(dst, "node", e.Node)
+	dst = jsonline.AppendOptField(dst, "run", e.Run)
+	dst = jsonline.AppendOptField(dst, "thread", e.Thread)
+	dst = jsonline.AppendOptField(dst, "task", e.Task)
+	dst = jsonline.AppendOptField(dst, "ns", e.NS)
+	dst = jsonline.AppendOptField(dst, "node", e.Node)
 	if e.Step != 0 {
 		dst = append(dst, `,"step":`...)
 		dst = strconv.AppendInt(dst, int64(e.Step), 10)
@@ -45,7 +45,7 @@ func (e *Envelope) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `,"at":`...)
 	dst = strconv.AppendInt(dst, e.At.UnixMicro(), 10)
 	dst = append(dst, `,"kind":`...)
-	dst = AppendString(dst, e.Event.Kind())
+	dst = jsonline.AppendString(dst, e.Event.Kind())
 	dst = append(dst, `,"data":`...)
 	dst, err := appendData(dst, e.Event)
 	if err != nil {
@@ -69,22 +69,6 @@ func appendPlain(dst []byte, v any) ([]byte, error) {
 	}
 	return line, nil
 }
-
-func appendField(dst []byte, key, value string) []byte {
-	if value == "" {
-		return dst
-	}
-	dst = append(dst, ',', '"')
-	dst = append(dst, key...)
-	dst = append(dst, '"', ':')
-	return AppendString(dst, value)
-}
-
-// AppendString writes a JSON string as encoding/json does, but without its escapes for HTML.
-func AppendString(dst []byte, s string) []byte { return jsonline.AppendString(dst, s) }
-
-// AppendEscaped writes the inside of a JSON string, for those who put one together.
-func AppendEscaped(dst []byte, s string) []byte { return jsonline.AppendEscaped(dst, s) }
 
 // MarshalJSON writes the same form as AppendJSON; json.Marshal then adds its escapes for HTML.
 func (e Envelope) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil) }

@@ -97,30 +97,6 @@ func TestShortCutReadsWhatAppendJSONWrites(t *testing.T) {
 	}
 }
 
-// AppendString stands in for encoding/json, in its own spelling; it must mean the same.
-func FuzzStringsMeanWhatEncodingJSONWouldWrite(f *testing.F) {
-	for _, s := range []string{"", "plain", "\"\\\n\r\t", "\x00\x08\x0c\x1f\x7f", "a\xffb\xc0", "\u2028\u2029\ufffd", "é中😀", "<&>"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		theirs, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours := AppendString(nil, s)
-		var got, want string
-		if err := json.Unmarshal(ours, &got); err != nil {
-			t.Fatalf("%q is written as %s: %v", s, ours, err)
-		}
-		if err := json.Unmarshal(theirs, &want); err != nil {
-			t.Fatal(err)
-		}
-		if got != want {
-			t.Fatalf("%q is written as %s, which reads %q; want %q", s, ours, got, want)
-		}
-	})
-}
-
 // Whatever can be read, in whatever spelling, is written in one form, and that form is read and written as itself.
 func FuzzWhatDecodesEncodesToItself(f *testing.F) {
 	for _, s := range lineSeeds {

@@ -273,5 +273,49 @@ func FuzzText(f *testing.F) {
 		if got, ok := jsonline.Text(raw); ok != isString || ok && got != want {
 			t.Fatalf("%q: got %q, %v; encoding/json has %q, %v", raw, got, ok, want, err)
 		}
+		if !isString {
+			return
+		}
+		if got, ok := jsonline.AppendText([]byte("kept"), raw[1:len(raw)-1]); !ok || string(got) != "kept"+want {
+			t.Fatalf("%q: got %q, %v, want kept%q", raw, got, ok, want)
+		}
 	})
 }
+
+// What follows the beginning of an object is what an Object would have written there.
+func TestMembersBehindABeginningAreThoseOfAnObject(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text, opt, list := anyBytes(t), anyBytes(t), rapid.SliceOf(rapid.Just(anyBytes(t))).Draw(t, "list")
+		n := rapid.Int().Draw(t, "n")
+		raw := rapid.SampledFrom([]string{`{ "a": [1] }`, `null`, `"x"`, `{`, ``}).Draw(t, "raw")
+
+		o := jsonline.Begin(nil)
+		o.Int("first", 1)
+		o.String("text", text)
+		o.OptString("opt", opt)
+		o.Int("n", int64(n))
+		o.Member("list", func(dst []byte) ([]byte, error) {
+			return jsonline.AppendList(dst, append([]string{}, list...), appendOne)
+		})
+		if json.Valid([]byte(raw)) {
+			o.Raw("raw", []byte(raw))
+		} else {
+			o.Raw("raw", nil)
+		}
+		want, err := o.End()
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got := jsonline.AppendField([]byte(`{"first":1`), "text", text)
+		got = jsonline.AppendOptField(got, "opt", opt)
+		got = jsonline.AppendIntField(got, "n", n)
+		got = jsonline.AppendStrings(jsonline.AppendKey(got, "list"), list)
+		got = append(jsonline.AppendForeign(jsonline.AppendKey(got, "raw"), []byte(raw)), '}')
+		if !bytes.Equal(got, want) {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func appendOne(s string, dst []byte) ([]byte, error) { return jsonline.AppendString(dst, s), nil }

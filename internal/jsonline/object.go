@@ -25,11 +25,10 @@ func (o *Object) End() ([]byte, error) {
 
 func (o *Object) key(name string) {
 	if len(o.buf) > o.first {
-		o.buf = append(o.buf, ',')
+		o.buf = AppendKey(o.buf, name)
+		return
 	}
-	o.buf = append(o.buf, '"')
-	o.buf = append(o.buf, name...)
-	o.buf = append(o.buf, '"', ':')
+	o.buf = append(append(append(o.buf, '"'), name...), '"', ':')
 }
 
 // String writes a member.
@@ -85,14 +84,7 @@ func (o *Object) OptStrings(name string, values []string) {
 		return
 	}
 	o.key(name)
-	o.buf = append(o.buf, '[')
-	for i, s := range values {
-		if i > 0 {
-			o.buf = append(o.buf, ',')
-		}
-		o.buf = AppendString(o.buf, s)
-	}
-	o.buf = append(o.buf, ']')
+	o.buf = AppendStrings(o.buf, values)
 }
 
 // Member writes a member whose value another function appends.

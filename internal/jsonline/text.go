@@ -44,6 +44,31 @@ func Text(value []byte) (string, bool) {
 	}
 }
 
+// AppendText appends what the inside of a JSON string means. Characters that JSON would have escaped may stand for themselves, as they
+// do where others write JSON; a quote may not. It is false for an escape that JSON does not have; then what was appended means nothing.
+func AppendText(dst, inside []byte) ([]byte, bool) {
+	for {
+		n := plainBytes(inside)
+		dst = append(dst, inside[:n]...)
+		if inside = inside[n:]; len(inside) == 0 {
+			return dst, true
+		}
+		var r rune
+		switch c := inside[0]; {
+		case c == '"':
+			return dst, false
+		case c == '\\':
+			if r, n = unescape(inside); n == 0 {
+				return dst, false
+			}
+		default: // what is no UTF-8 becomes U+FFFD
+			r, n = utf8.DecodeRune(inside)
+		}
+		dst = utf8.AppendRune(dst, r)
+		inside = inside[n:]
+	}
+}
+
 // unescape reads the escape at the front; its size is 0 if it is not valid.
 func unescape(data []byte) (r rune, size int) {
 	size = escape(data)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/internal/wire/langgraph"
 	"github.com/tributary-ai/tributary/internal/wire/protocol2"
@@ -174,7 +175,7 @@ func stateOf(g *graph.Graph, snap *graph.Snapshot) State {
 		if len(values) > 1 {
 			values = append(values, ',')
 		}
-		values = append(append(event.AppendString(values, name), ':'), v...)
+		values = append(append(jsonline.AppendString(values, name), ':'), v...)
 	}
 	st.Values = append(values, '}')
 	for _, task := range snap.Next {
@@ -220,8 +221,7 @@ func (s states) Base(ns string) (string, error) {
 type threadStates struct{ rec *Recording }
 
 func (s threadStates) State(ns, id string) (protocol2.State, error) {
-	st, err := states{s.rec, ""}.State(ns, id)
-	return protocol2.State{ID: st.ID, Parent: st.Parent, Step: st.Step, Source: st.Source, Values: st.Values}, err
+	return states{s.rec, ""}.State(ns, id)
 }
 
 func (s threadStates) Base(run, ns string) (string, error) { return states{s.rec, run}.Base(ns) }

@@ -19,6 +19,22 @@
 //   - A task that starts again with a higher attempt begins empty; its children of earlier attempts are gone. With the
 //     same attempt, as after a crash, it goes on with what it has.
 //
+// # Showing a run while it grows
+//
+// Whoever prints a run as it goes, as the task wire does, need not fold it a second time: an [Outline] is the same fold without the
+// texts, and reports what changed. Of most events the reader knows that from the event, and the outline says what it speaks of:
+//
+//	Task, Item, Block   what the event began, changed or ended; nil where it fits nothing
+//	Whole               the item that it ended, as people see it
+//
+// What an event brings about beside, the outline tells a [Watcher] while it takes the event in:
+//
+//	TaskBegan, TaskEnded   also those that nobody announced, and those that end with the task above them
+//	ItemVoided, ItemCut    items that a later try takes the place of; those that were open when their task ended
+//	BlockClosed            blocks that were open when their item ended
+//
+// So a printer has no maps of its own and sums nothing up.
+//
 // # Broken laws
 //
 // [Fold.Apply] never refuses an event that it can make sense of: a page half right is better than none. It does

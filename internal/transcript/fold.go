@@ -24,8 +24,19 @@ type Fold struct {
 	turnOrder []*turn
 	results   map[string]item.ToolResult
 
-	env    *event.Envelope // while Apply runs
-	broken *LawError
+	env     *event.Envelope // while Apply runs
+	broken  *LawError
+	touched touched
+	last    *entry // the item that an event spoke of last; nine of ten speak of the same again
+
+	watcher Watcher // of an Outline
+}
+
+// touched is what an event speaks of and has changed. A part that it does not speak of, or that it does not fit, is nil.
+type touched struct {
+	task  *task
+	entry *entry
+	block *block
 }
 
 type entryKey struct{ task, item string }
@@ -80,16 +91,23 @@ const (
 // Apply takes in the next event. An error is always a [*LawError]; see the package comment for what it means.
 // An event that was applied before, or that belongs to another run, changes nothing.
 func (f *Fold) Apply(env *event.Envelope) error {
-	f.env, f.broken = env, nil
-	if f.admit() {
-		// The visitor's methods return no errors of their own: broken laws are noted by broke.
-		_ = event.Visit(env.Event, (*visitor)(f))
-	}
-	f.env = nil
+	f.take(env)
 	if f.broken != nil {
 		return f.broken
 	}
 	return nil
+}
+
+// take is Apply for whoever does not ask what is wrong. It is false for an event that changes nothing whatever it says.
+func (f *Fold) take(env *event.Envelope) bool {
+	f.env, f.broken, f.touched = env, nil, touched{}
+	ok := f.admit()
+	if ok {
+		// The visitor's methods return no errors of their own: broken laws are noted by broke.
+		_ = event.Visit(env.Event, (*visitor)(f))
+	}
+	f.env = nil
+	return ok
 }
 
 // admit checks the event's place in the journal, and says whether it can be folded at all.
@@ -113,10 +131,10 @@ func (f *Fold) admit() bool {
 		f.broke(Order, "seq jumps from %d to %d", f.seq, env.Seq)
 	}
 	f.seq = env.Seq
-	switch env.Event.(type) { // only these come before the start; whatever kinds there will be come after it
-	case event.RunQueued, event.RunStarted:
-	default:
-		if !f.started {
+	if !f.started {
+		switch env.Event.(type) { // only these come before the start; whatever kinds there will be come after it
+		case event.RunQueued, event.RunStarted:
+		default:
 			f.broke(Order, "the run has not started")
 		}
 	}
@@ -160,7 +178,9 @@ func (f *Fold) current() *task {
 		f.broke(HoldsChild, "task %q has not started", f.env.Task)
 		t = &task{head: Task{ID: f.env.Task, Attempt: 1}, parent: f.tasks[""]}
 		f.add(t)
+		f.began(t, true)
 	}
+	f.touched.task = t
 	return t
 }
 
@@ -175,7 +195,10 @@ func (f *Fold) working() *task {
 
 // entry is the item that an event speaks of, or nil if there is none or it has ended.
 func (f *Fold) entry(id string) *entry {
-	e := f.entries[entryKey{f.env.Task, id}]
+	e := f.last
+	if e == nil || e.head.ID != id || e.task.head.ID != f.env.Task {
+		e = f.entries[entryKey{f.env.Task, id}]
+	}
 	switch {
 	case e == nil:
 		f.broke(Order, "item %q has not started", id)
@@ -191,6 +214,7 @@ func (f *Fold) entry(id string) *entry {
 	case e.turn == nil && !e.task.open:
 		f.broke(EndsOnce, "task %q has ended", e.task.head.ID)
 	}
+	f.last, f.touched = e, touched{e.task, e, nil}
 	return e
 }
 
@@ -201,19 +225,31 @@ func (f *Fold) block(id string, at int, want item.BlockType) *block {
 		return nil
 	}
 	if at < 0 || at >= len(e.blocks) {
-		f.broke(Order, "block %d of item %q has not started", at, id)
+		f.refuse(Order, "block %d of item %q has not started", at, id)
 		return nil
 	}
 	b := e.blocks[at]
 	if !b.open {
-		f.broke(Order, "block %d of item %q has ended", at, id)
+		f.refuse(Order, "block %d of item %q has ended", at, id)
 		return nil
 	}
 	if b.value.Type != want {
-		f.broke(Order, "block %d of item %q is of type %s", at, id, b.value.Type)
+		f.refuse(Order, "block %d of item %q is of type %s", at, id, b.value.Type)
 		return nil
 	}
+	f.touched.block = b
 	return b
+}
+
+// void takes an item out of the picture, because of what is said of a later attempt.
+func (f *Fold) void(e *entry, attempt int, cause string) {
+	if e.void {
+		return
+	}
+	e.drop()
+	if f.watcher != nil {
+		f.watcher.ItemVoided(&e.task.head, &e.head, attempt, cause)
+	}
 }
 
 // drop takes an item out of the picture.
@@ -243,6 +279,9 @@ func (f *Fold) end(t *task, status event.Status) {
 	for _, e := range t.entries {
 		if !e.void && e.head.Status == item.InProgress {
 			e.head.Status, e.head.Progress = item.Incomplete, nil
+			if f.watcher != nil {
+				f.watcher.ItemCut(&t.head, &e.head)
+			}
 		}
 	}
 	for _, tu := range t.turns {
@@ -253,6 +292,9 @@ func (f *Fold) end(t *task, status event.Status) {
 	t.open, t.head.Queued, t.head.Status, t.head.EndedAt = false, false, status, f.env.At
 	if status != event.Interrupted {
 		t.head.Interrupts = nil
+	}
+	if f.watcher != nil {
+		f.watcher.TaskEnded(&t.head)
 	}
 }
 

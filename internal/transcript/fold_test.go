@@ -239,3 +239,32 @@ func BenchmarkFold(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(journal)), "ns/event")
 }
+
+// Ids of items are unique in their task, and not in the run.
+func TestItemsOfTwoTasksMayHaveOneID(t *testing.T) {
+	var f transcript.Fold
+	seq := uint64(0)
+	apply := func(task string, e event.Event) {
+		t.Helper()
+		seq++
+		if err := f.Apply(&event.Envelope{Seq: seq, Run: "r", Task: task, Event: e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply("", event.RunStarted{})
+	apply("expert", event.TaskStarted{})
+	for _, task := range []string{"", "expert"} {
+		apply(task, event.TurnStarted{Turn: "turn of " + task})
+		apply(task, event.ItemStarted{Item: "m", Turn: "turn of " + task, Type: item.TypeMessage})
+		apply(task, event.BlockStarted{Item: "m", Type: item.TextBlock})
+	}
+	for range 2 {
+		apply("", event.TextDelta{Item: "m", Text: "lead "})
+		apply("expert", event.TextDelta{Item: "m", Text: "expert "})
+	}
+	for task, want := range map[string]string{"": "lead lead ", "expert": "expert expert "} {
+		if got := f.FinalText(task); got != want {
+			t.Errorf("task %q says %q, want %q", task, got, want)
+		}
+	}
+}

@@ -11,7 +11,7 @@ func (v *visitor) ItemStarted(e event.ItemStarted) error {
 	f := v.fold()
 	t := f.working()
 	en := &entry{task: t, since: f.attempt, head: Item{
-		ID: e.Item, Type: e.Type, Status: item.InProgress, Turn: e.Turn, CallID: e.CallID, Name: e.Name,
+		ID: e.Item, Type: e.Type, Status: item.InProgress, Index: len(t.entries), Turn: e.Turn, CallID: e.CallID, Name: e.Name,
 	}}
 	if e.Type == item.TypeMessage {
 		en.head.Role = item.Assistant
@@ -35,6 +35,7 @@ func (v *visitor) ItemStarted(e event.ItemStarted) error {
 	}
 	f.entries[key] = en
 	t.entries = append(t.entries, en)
+	f.last, f.touched = en, touched{t, en, nil}
 	return nil
 }
 
@@ -48,7 +49,7 @@ func (f *Fold) supersede(old *entry) {
 	} else if old.since == f.attempt {
 		f.broke(Order, "item %q is still open", old.head.ID)
 	}
-	old.drop()
+	f.void(old, old.since, "restarted")
 }
 
 func (v *visitor) ItemEnded(e event.ItemEnded) error {
@@ -90,20 +91,39 @@ func (v *visitor) ItemEnded(e event.ItemEnded) error {
 		if it.Name != "" {
 			en.head.Name = it.Name
 		}
-		f.results[en.head.CallID] = it
+		if f.watcher == nil {
+			f.results[en.head.CallID] = it
+		}
 	}
 	if e.Status != item.Incomplete { // what was cut off may end with a word on why, in place of its parts
 		f.compare(en, blocks)
 	}
+	if f.watcher != nil {
+		f.closeBlocks(en, blocks)
+	}
+	ended := make([]block, len(blocks))
 	en.blocks = make([]*block, len(blocks))
 	for i, b := range blocks {
-		en.blocks[i] = &block{value: b}
+		ended[i].value = b
+		en.blocks[i] = &ended[i]
 	}
 	en.head.Value, en.head.Progress = e.Item, nil
 	if en.head.Status = e.Status; e.Status == "" || e.Status == item.InProgress {
 		en.head.Status = item.Completed
 	}
 	return nil
+}
+
+// closeBlocks tells of the blocks that end with their item, but for those that nobody sees.
+func (f *Fold) closeBlocks(en *entry, ended []item.Block) {
+	if f.contained(en) != nil {
+		return
+	}
+	for i, b := range en.blocks {
+		if b.open && i < len(ended) {
+			f.watcher.BlockClosed(&en.task.head, &en.head, i, &ended[i])
+		}
+	}
 }
 
 // compare checks that an ended item repeats the blocks that were streamed.
@@ -141,11 +161,12 @@ func (v *visitor) BlockStarted(e event.BlockStarted) error {
 		return nil
 	}
 	b := &block{value: item.Block{Type: e.Type, Ref: e.Ref}, open: true}
+	f.touched.block = b
 	switch {
 	case e.Block == len(en.blocks):
 		en.blocks = append(en.blocks, b)
 	case e.Block < 0 || e.Block > len(en.blocks):
-		f.broke(Order, "block %d of item %q starts before block %d", e.Block, e.Item, len(en.blocks))
+		f.refuse(Order, "block %d of item %q starts before block %d", e.Block, e.Item, len(en.blocks))
 	default:
 		f.broke(Order, "block %d of item %q started already", e.Block, e.Item)
 		en.blocks[e.Block] = b
@@ -154,7 +175,7 @@ func (v *visitor) BlockStarted(e event.BlockStarted) error {
 }
 
 func (v *visitor) TextDelta(e event.TextDelta) error {
-	if b := v.fold().block(e.Item, e.Block, item.TextBlock); b != nil {
+	if b := v.fold().block(e.Item, e.Block, item.TextBlock); b != nil && v.watcher == nil {
 		b.text.WriteString(e.Text)
 	}
 	return nil
@@ -168,7 +189,7 @@ func (v *visitor) ImageDelta(e event.ImageDelta) error {
 }
 
 func (v *visitor) AnnotationAdded(e event.AnnotationAdded) error {
-	if b := v.fold().block(e.Item, e.Block, item.TextBlock); b != nil {
+	if b := v.fold().block(e.Item, e.Block, item.TextBlock); b != nil && v.watcher == nil {
 		b.value.Annotations = append(b.value.Annotations, e.Annotation)
 	}
 	return nil
@@ -180,11 +201,13 @@ func (v *visitor) BlockEnded(e event.BlockEnded) error {
 	if en == nil {
 		return nil
 	}
+	whole := &block{value: e.Value}
+	f.touched.block = whole
 	switch {
 	case e.Block == len(en.blocks): // a small block comes whole, without a start
-		en.blocks = append(en.blocks, &block{value: e.Value})
+		en.blocks = append(en.blocks, whole)
 	case e.Block < 0 || e.Block > len(en.blocks):
-		f.broke(Order, "block %d of item %q ends before block %d starts", e.Block, e.Item, len(en.blocks))
+		f.refuse(Order, "block %d of item %q ends before block %d starts", e.Block, e.Item, len(en.blocks))
 	default:
 		b := en.blocks[e.Block]
 		if b.open {
@@ -192,7 +215,7 @@ func (v *visitor) BlockEnded(e event.BlockEnded) error {
 		} else {
 			f.broke(Order, "block %d of item %q has ended", e.Block, e.Item)
 		}
-		en.blocks[e.Block] = &block{value: e.Value}
+		en.blocks[e.Block] = whole
 	}
 	return nil
 }
@@ -204,10 +227,12 @@ func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 		return nil
 	}
 	if en.head.Type != item.TypeToolCall {
-		f.broke(Order, "item %q is a %s and has no arguments", e.Item, en.head.Type)
+		f.refuse(Order, "item %q is a %s and has no arguments", e.Item, en.head.Type)
 		return nil
 	}
-	en.args.WriteString(e.Text)
+	if f.watcher == nil {
+		en.args.WriteString(e.Text)
+	}
 	return nil
 }
 
@@ -218,7 +243,7 @@ func (v *visitor) ToolProgressed(e event.ToolProgressed) error {
 		return nil
 	}
 	if en.head.Type != item.TypeToolResult || en.head.Status != item.InProgress {
-		f.broke(Order, "item %q is no tool result that is open", e.Item)
+		f.refuse(Order, "item %q is no tool result that is open", e.Item)
 		return nil
 	}
 	en.head.Progress = &e

@@ -39,6 +39,12 @@ func (f *Fold) broke(law Law, format string, args ...any) {
 	}
 }
 
+// refuse notes a broken law of an event that finds nothing to change.
+func (f *Fold) refuse(law Law, format string, args ...any) {
+	f.broke(law, format, args...)
+	f.touched = touched{}
+}
+
 // most is how many broken laws Check lists; one mistake is often the cause of hundreds.
 const most = 20
 

@@ -46,6 +46,7 @@ type Item struct {
 	ID      string
 	Type    item.Type
 	Status  item.Status
+	Index   int    // its place among the items that its task began, those that are gone included
 	Turn    string // empty for tool results
 	Attempt int    // of the turn; 0 outside of turns
 

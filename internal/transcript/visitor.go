@@ -62,8 +62,8 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 	if e.Usage != root.head.Usage {
 		f.broke(CountedOnce, "the run says %+v, its turns add up to %+v", e.Usage, root.head.Usage)
 	}
-	f.end(root, e.Status)
 	root.head.Reason, root.head.Error = e.Reason, e.Error
+	f.end(root, e.Status)
 	f.ended = true
 	return nil
 }
@@ -112,13 +112,16 @@ func (v *visitor) TaskStarted(e event.TaskStarted) error {
 			parent = f.tasks[""]
 		}
 		f.holds(parent, e)
-		f.add(&task{parent: parent, head: header(id, parent, e)})
+		t = &task{parent: parent, head: header(id, parent, e)}
+		f.add(t)
+		f.began(t, true)
 		return nil
 	}
 	if t.since == f.attempt && (t.open || attempt <= t.head.Attempt) {
 		f.broke(Order, "task %q started already", id)
 	}
-	if attempt > t.head.Attempt {
+	fresh := attempt > t.head.Attempt
+	if fresh {
 		f.restart(t)
 		usage := t.head.Usage
 		t.head = header(id, t.parent, e)
@@ -126,6 +129,7 @@ func (v *visitor) TaskStarted(e event.TaskStarted) error {
 	}
 	t.head.Status, t.head.Error, t.head.EndedAt = "", nil, time.Time{}
 	t.open, t.since = true, f.attempt
+	f.began(t, fresh)
 	return nil
 }
 
@@ -165,8 +169,8 @@ func (v *visitor) TaskEnded(e event.TaskEnded) error {
 			}
 		}
 	}
-	f.end(t, e.Status)
 	t.head.Error = e.Error
+	f.end(t, e.Status)
 	return nil
 }
 
@@ -243,11 +247,11 @@ func (v *visitor) TurnVoided(e event.TurnVoided) error {
 			return nil
 		}
 	}
-	for _, en := range t.entries {
-		en.drop()
-	}
 	t.state = turnVoided
 	t.spend(e.Usage)
+	for _, en := range t.entries {
+		f.void(en, max(t.started.Attempt, 1), e.Cause)
+	}
 	return nil
 }
 
@@ -267,7 +271,7 @@ func (v *visitor) Spoken(e event.Spoken) error {
 	f := v.fold()
 	t := f.current()
 	if slices.ContainsFunc(t.head.Spoken, func(old event.Spoken) bool { return old.ID == e.ID }) {
-		f.broke(Order, "the words %q are there twice", e.ID)
+		f.refuse(Order, "the words %q are there twice", e.ID)
 		return nil
 	}
 	t.head.Spoken = append(t.head.Spoken, e)
@@ -279,7 +283,7 @@ func (v *visitor) TeamDissolved(e event.TeamDissolved) error {
 	t := f.current()
 	i := slices.IndexFunc(t.head.Teams, func(old Team) bool { return old.Team == e.Team })
 	if i < 0 {
-		f.broke(Order, "team %q was not formed", e.Team)
+		f.refuse(Order, "team %q was not formed", e.Team)
 		return nil
 	}
 	t.head.Teams[i].Outcome, t.head.Teams[i].Reason = e.Outcome, e.Reason

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // AppendFact appends an event as an object whose type is its kind, for dialects that have no words of their own for it.
@@ -13,7 +14,7 @@ func AppendFact(b []byte, e event.Event) ([]byte, error) {
 	if err != nil {
 		return b, fmt.Errorf("tell %s: %w", e.Kind(), err)
 	}
-	b = event.AppendString(append(b, `{"type":`...), e.Kind())
+	b = jsonline.AppendString(append(b, `{"type":`...), e.Kind())
 	if len(body) > len("{}") {
 		b = append(b, ',')
 	}

@@ -1,13 +1,14 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // partialArg is a piece of one argument: a JSON path, and a value or the next piece of a string.
@@ -98,11 +99,7 @@ func (w *writer) value(p partialArg) (string, error) {
 // string writes the next piece of a string that is open.
 func (w *writer) string(p partialArg) (string, error) {
 	if p.String != nil {
-		quoted, err := quote(*p.String)
-		if err != nil {
-			return "", err
-		}
-		w.buf = append(w.buf, quoted[1:len(quoted)-1]...)
+		w.buf = jsonline.AppendEscaped(w.buf, *p.String)
 	}
 	w.inString = p.Path
 	if !p.Continues {
@@ -110,17 +107,6 @@ func (w *writer) string(p partialArg) (string, error) {
 		w.buf = append(w.buf, '"')
 	}
 	return string(w.buf), nil
-}
-
-// quote is s as JSON, with < and & as they are.
-func quote(s string) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // open begins the container that the step leads into.
@@ -151,11 +137,7 @@ func (w *writer) member(s step) error {
 		if slices.Contains(c.keys, s.key) {
 			return errOrder
 		}
-		quoted, err := quote(s.key)
-		if err != nil {
-			return err
-		}
-		w.buf = append(append(w.buf, quoted...), ':')
+		w.buf = append(jsonline.AppendString(w.buf, s.key), ':')
 		c.keys = append(c.keys, s.key)
 	}
 	c.n++

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // escape writes the arguments of chunks as DeerFlow does.
@@ -24,14 +24,14 @@ func (p *Projector) advance(m *message) {
 			if i > 0 {
 				p.buf = append(p.buf, ',')
 			}
-			p.buf = event.AppendString(append(p.buf, `{"name":`...), c.name)
+			p.buf = jsonline.AppendString(append(p.buf, `{"name":`...), c.name)
 			p.buf = append(p.buf, `,"args":`...)
 			if c.ended {
 				p.buf = append(p.buf, c.args...)
 			} else {
 				p.buf = append(p.buf, "{}"...)
 			}
-			p.buf = event.AppendString(append(p.buf, `,"id":`...), c.id)
+			p.buf = jsonline.AppendField(p.buf, "id", c.id)
 			p.buf = append(p.buf, `,"type":"tool_call"}`...)
 		}
 		p.buf = append(p.buf, ']')
@@ -44,14 +44,14 @@ func (p *Projector) advance(m *message) {
 func (p *Projector) chunk(c *call, args string, begins bool) {
 	p.buf = append(p.buf, `,"tool_call_chunks":[{"name":`...)
 	if begins {
-		p.buf = event.AppendString(p.buf, c.name)
+		p.buf = jsonline.AppendString(p.buf, c.name)
 	} else {
 		p.buf = append(p.buf, `""`...)
 	}
-	p.buf = event.AppendString(append(p.buf, `,"args":`...), escape.Replace(args))
+	p.buf = jsonline.AppendField(p.buf, "args", escape.Replace(args))
 	p.buf = append(p.buf, `,"id":`...)
 	if begins {
-		p.buf = event.AppendString(p.buf, c.id)
+		p.buf = jsonline.AppendString(p.buf, c.id)
 	} else {
 		p.buf = append(p.buf, "null"...)
 	}
@@ -95,7 +95,7 @@ func asObject(arguments string) string {
 		return "{}"
 	}
 	if text[0] != '{' || !json.Valid([]byte(text)) {
-		return `{"arguments":` + string(event.AppendString(nil, arguments)) + `}`
+		return `{"arguments":` + string(jsonline.AppendString(nil, arguments)) + `}`
 	}
 	if !strings.ContainsAny(text, "\r\n") {
 		return text

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -92,7 +93,7 @@ func (p *Projector) Project(dst []wire.Frame, env *event.Envelope) ([]wire.Frame
 // begin starts a frame that is no message's; end finishes it.
 func (p *Projector) begin() {
 	p.first = len(p.buf)
-	p.buf = event.AppendString(append(p.buf, `{"thread_id":`...), p.env.Thread)
+	p.buf = jsonline.AppendString(append(p.buf, `{"thread_id":`...), p.env.Thread)
 }
 
 // beginIn starts a frame of a message.
@@ -116,29 +117,21 @@ func (p *Projector) end(name string) {
 	p.next++
 }
 
-func (p *Projector) field(name, value string) {
-	p.buf = append(append(append(p.buf, ',', '"'), name...), '"', ':')
-	p.buf = event.AppendString(p.buf, value)
-}
+func (p *Projector) field(name, value string) { p.buf = jsonline.AppendField(p.buf, name, value) }
 
 func (p *Projector) raw(name string, value []byte) {
-	p.buf = append(append(append(p.buf, ',', '"'), name...), '"', ':')
-	p.buf = append(p.buf, value...)
+	p.buf = append(jsonline.AppendKey(p.buf, name), value...)
 }
 
 // content adds a text, which is left out if it is empty.
-func (p *Projector) content(text string) {
-	if text != "" {
-		p.field("content", text)
-	}
-}
+func (p *Projector) content(text string) { p.buf = jsonline.AppendOptField(p.buf, "content", text) }
 
 // head is what the frames of a message begin with.
 func (p *Projector) head(id, agent, execution string) []byte {
 	env := p.env
-	b := event.AppendString([]byte(`{"thread_id":`), env.Thread)
-	b = event.AppendString(append(b, `,"agent":`...), agent)
-	b = event.AppendString(append(b, `,"id":`...), id)
+	b := jsonline.AppendString([]byte(`{"thread_id":`), env.Thread)
+	b = jsonline.AppendField(b, "agent", agent)
+	b = jsonline.AppendField(b, "id", id)
 	ns := env.NS
 	if execution != "" && env.Node != "" {
 		if ns != "" {
@@ -146,13 +139,13 @@ func (p *Projector) head(id, agent, execution string) []byte {
 		}
 		ns += env.Node + ":" + execution
 	}
-	b = event.AppendString(append(b, `,"role":"assistant","checkpoint_ns":`...), ns)
-	b = event.AppendString(append(b, `,"langgraph_node":`...), env.Node)
+	b = jsonline.AppendString(append(b, `,"role":"assistant","checkpoint_ns":`...), ns)
+	b = jsonline.AppendField(b, "langgraph_node", env.Node)
 	b = append(b, `,"langgraph_path":`...)
 	if path := p.paths[execution]; len(path) > 1 {
-		b = event.AppendString(append(b, '['), "__pregel_"+path[0])
+		b = jsonline.AppendString(append(b, '['), "__pregel_"+path[0])
 		for _, part := range path[1:] {
-			b = event.AppendString(append(b, ','), part)
+			b = jsonline.AppendString(append(b, ','), part)
 		}
 		b = append(b, ']')
 	} else {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -12,11 +14,11 @@ import (
 // name; the namespace is in their metadata.
 
 func (p *Projector) runnable(kind, name, id string, tags, metadata, data []byte) {
-	b := event.AppendString([]byte(`{"event":`), kind)
+	b := jsonline.AppendString([]byte(`{"event":`), kind)
 	b = append(append(b, `,"data":`...), data...)
-	b = appendField(b, "name", name)
+	b = jsonline.AppendField(b, "name", name)
 	b = append(append(b, `,"tags":`...), tags...)
-	b = appendField(b, "run_id", id)
+	b = jsonline.AppendField(b, "run_id", id)
 	b = append(append(b, `,"metadata":`...), metadata...)
 	p.emit("events", append(b, '}'))
 }
@@ -71,16 +73,16 @@ func (p *Projector) toolStart(c *call) {
 		b := p.appendTool(c, "on_tool_start")
 		text := c.args
 		if args != nil {
-			text = string(appendRaw(nil, args))
+			text = string(jsonline.AppendForeign(nil, args))
 		}
-		b = appendField(b, "input", text)
+		b = jsonline.AppendField(b, "input", text)
 		p.emit(p.name("tools", p.env.NS), append(b, '}'))
 	}
 	if p.opt.Modes.Has(Events) {
 		if args == nil {
-			args = emptyObject
+			args = graphs.Empty
 		}
-		b := appendRaw([]byte(`{"input":`), args)
+		b := jsonline.AppendForeign([]byte(`{"input":`), args)
 		p.toolEvent("on_tool_start", c, append(b, '}'))
 	}
 }
@@ -88,7 +90,7 @@ func (p *Projector) toolStart(c *call) {
 // toolPiece tells what a tool shows while it runs.
 func (p *Projector) toolPiece(c *call, text string) {
 	if p.opt.Modes.Has(Tools) {
-		b := appendField(p.appendTool(c, "on_tool_event"), "data", text)
+		b := jsonline.AppendField(p.appendTool(c, "on_tool_event"), "data", text)
 		p.emit(p.name("tools", p.env.NS), append(b, '}'))
 	}
 }
@@ -107,23 +109,23 @@ func (p *Projector) toolEnd(c *call, r item.ToolResult) error {
 		}
 		b := p.appendTool(c, kind)
 		if r.Error {
-			b = appendField(b, "error", item.JoinText(r.Content))
+			b = jsonline.AppendField(b, "error", item.JoinText(r.Content))
 		} else {
-			b = appendRaw(append(b, `,"output":`...), output)
+			b = jsonline.AppendForeign(append(b, `,"output":`...), output)
 		}
 		p.emit(p.name("tools", p.env.NS), append(b, '}'))
 	}
 	if p.opt.Modes.Has(Events) {
-		b := appendRaw([]byte(`{"output":`), output)
+		b := jsonline.AppendForeign([]byte(`{"output":`), output)
 		p.toolEvent("on_tool_end", c, append(b, '}'))
 	}
 	return nil
 }
 
 func (p *Projector) appendTool(c *call, kind string) []byte {
-	b := event.AppendString([]byte(`{"event":`), kind)
-	b = appendField(b, "toolCallId", c.id)
-	return appendField(b, "name", c.name)
+	b := jsonline.AppendString([]byte(`{"event":`), kind)
+	b = jsonline.AppendField(b, "toolCallId", c.id)
+	return jsonline.AppendField(b, "name", c.name)
 }
 
 func (p *Projector) toolEvent(kind string, c *call, data []byte) {

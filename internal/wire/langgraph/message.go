@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -78,13 +80,13 @@ func (p *Projector) startTurn(e event.TurnStarted) {
 	b := append([]byte(nil), `{"tags":[]`...)
 	b = p.appendMeta(b, t.x)
 	if e.Provider != "" {
-		b = appendField(b, "ls_provider", e.Provider)
+		b = jsonline.AppendField(b, "ls_provider", e.Provider)
 	}
 	if e.Model != "" {
-		b = appendField(b, "ls_model_name", e.Model)
+		b = jsonline.AppendField(b, "ls_model_name", e.Model)
 	}
 	t.meta = append(b, `,"ls_model_type":"chat"}`...)
-	t.head = event.AppendString([]byte(`[{"id":`), e.Turn)
+	t.head = jsonline.AppendString([]byte(`[{"id":`), e.Turn)
 	t.head = append(t.head, `,"content":`...)
 	t.tail = append(append(append([]byte(plainRest), ','), t.meta...), ']')
 }
@@ -115,12 +117,12 @@ func (p *Projector) text(t *turn, text string) {
 	if p.opt.Modes.Has(MessagesTuple) {
 		b := p.room(len(t.head) + len(text) + len(t.tail) + 8)
 		b = append(b, t.head...)
-		b = event.AppendString(b, text)
+		b = jsonline.AppendString(b, text)
 		p.emit(t.name, append(b, t.tail...))
 	}
 	if p.opt.Modes.Has(Messages | Events) {
-		t.whole.text = event.AppendEscaped(t.whole.text, text)
-		p.again(t, event.AppendString(nil, text), plainRest)
+		t.whole.text = jsonline.AppendEscaped(t.whole.text, text)
+		p.again(t, jsonline.AppendString(nil, text), plainRest)
 	}
 }
 
@@ -146,7 +148,7 @@ func (p *Projector) begin(t *turn) {
 	t.streamed = true
 	p.shown[t.id] = true
 	if p.opt.Modes.Has(Messages) {
-		b := append(event.AppendString([]byte{'{'}, t.id), `:{"metadata":`...)
+		b := append(jsonline.AppendString([]byte{'{'}, t.id), `:{"metadata":`...)
 		p.emit("messages/metadata", append(append(b, t.meta...), `}}`...))
 	}
 }
@@ -158,7 +160,7 @@ func (p *Projector) again(t *turn, content []byte, rest string) {
 		p.emit("messages/partial", append(b, ']'))
 	}
 	if p.opt.Modes.Has(Events) {
-		b := event.AppendString([]byte(`{"chunk":{"id":`), t.id)
+		b := jsonline.AppendString([]byte(`{"chunk":{"id":`), t.id)
 		b = append(append(b, `,"content":`...), content...)
 		p.modelEvent("on_chat_model_stream", t, append(append(b, rest...), '}'))
 	}
@@ -187,14 +189,14 @@ func (t *turn) appendWhole(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(event.AppendString(append(b, `{"name":`...), c.name), `,"args":`...)
+		b = append(jsonline.AppendString(append(b, `{"name":`...), c.name), `,"args":`...)
 		b = append(b, c.object()...)
-		b = append(appendField(b, "id", c.id), `,"type":"tool_call"}`...)
+		b = append(jsonline.AppendField(b, "id", c.id), `,"type":"tool_call"}`...)
 	}
 	b = append(b, ']')
-	b = appendField(b, "id", t.id)
+	b = jsonline.AppendField(b, "id", t.id)
 	if w.end != nil && !w.end.Usage.IsZero() {
-		b = appendUsage(appendKey(b, "usage_metadata"), w.end.Usage)
+		b = graphs.AppendUsage(jsonline.AppendKey(b, "usage_metadata"), w.end.Usage)
 	}
 	return append(b, `,"invalid_tool_calls":[],"type":"ai"}`...)
 }
@@ -203,8 +205,8 @@ func (t *turn) appendWhole(b []byte) []byte {
 func (c *call) appendFirst(b []byte) []byte {
 	b = append(b, `{"type":"tool_call_chunk","index":`...)
 	b = strconv.AppendInt(b, int64(c.index), 10)
-	b = appendField(b, "id", c.id)
-	b = appendField(b, "name", c.name)
+	b = jsonline.AppendField(b, "id", c.id)
+	b = jsonline.AppendField(b, "name", c.name)
 	return append(b, `,"args":"`...)
 }
 
@@ -213,9 +215,9 @@ func (c *call) object() []byte {
 	var s string
 	raw := append(append([]byte{'"'}, c.so...), '"')
 	if json.Unmarshal(raw, &s) != nil || len(s) == 0 || s[0] != '{' || !json.Valid([]byte(s)) {
-		return emptyObject
+		return graphs.Empty
 	}
-	return appendRaw(nil, []byte(s))
+	return jsonline.AppendForeign(nil, []byte(s))
 }
 
 func (t *turn) appendFinish(b []byte, e *event.TurnEnded) []byte {
@@ -228,10 +230,10 @@ func (t *turn) appendFinish(b []byte, e *event.TurnEnded) []byte {
 	}
 	b = append(b, '{')
 	if e.Finish != "" {
-		b = append(event.AppendString(append(b, `"finish_reason":`...), string(e.Finish)), ',')
+		b = append(jsonline.AppendString(append(b, `"finish_reason":`...), string(e.Finish)), ',')
 	}
 	if model != "" {
-		b = append(event.AppendString(append(b, `"model_name":`...), model), ',')
+		b = append(jsonline.AppendString(append(b, `"model_name":`...), model), ',')
 	}
 	if b[len(b)-1] == ',' {
 		b = b[:len(b)-1]
@@ -253,18 +255,18 @@ func (p *Projector) startCall(t *turn, c *call) {
 
 func (p *Projector) arguments(t *turn, c *call, text string) {
 	if p.opt.Modes.Has(Messages | Events) {
-		c.so = event.AppendEscaped(c.so, text)
+		c.so = jsonline.AppendEscaped(c.so, text)
 	}
 	b := strconv.AppendInt([]byte(`{"type":"tool_call_chunk","index":`), int64(c.index), 10)
-	b = append(appendField(b, "args", text), '}')
+	b = append(jsonline.AppendField(b, "args", text), '}')
 	p.piece(t, callRest(b))
 }
 
 func (p *Projector) reasoning(t *turn, text string) {
 	if p.opt.Modes.Has(Messages | Events) {
-		t.whole.reasoning = event.AppendEscaped(t.whole.reasoning, text)
+		t.whole.reasoning = jsonline.AppendEscaped(t.whole.reasoning, text)
 	}
-	b := event.AppendString([]byte(`,"tool_calls":[],"invalid_tool_calls":[],"tool_call_chunks":[],"additional_kwargs":{"reasoning_content":`), text)
+	b := jsonline.AppendString([]byte(`,"tool_calls":[],"invalid_tool_calls":[],"tool_call_chunks":[],"additional_kwargs":{"reasoning_content":`), text)
 	p.piece(t, string(append(b, `},"response_metadata":{},"type":"ai"}`...)))
 }
 
@@ -274,7 +276,7 @@ func (p *Projector) endTurn(t *turn, e event.TurnEnded) {
 		t.whole.end = &e
 		b := t.appendFinish([]byte(`,"response_metadata":`), &e)
 		if !e.Usage.IsZero() {
-			b = appendUsage(appendKey(b, "usage_metadata"), e.Usage)
+			b = graphs.AppendUsage(jsonline.AppendKey(b, "usage_metadata"), e.Usage)
 		}
 		b = append(b, `,"tool_calls":[],"invalid_tool_calls":[],"tool_call_chunks":[],"additional_kwargs":{},"type":"ai"}`...)
 		p.piece(t, string(b))

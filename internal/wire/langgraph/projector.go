@@ -4,7 +4,9 @@ import (
 	"strconv"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 )
 
 // Options says what a stream shows.
@@ -35,10 +37,7 @@ type Projector struct {
 	asked                         []string // interrupts, in the order in which their nodes started
 	questions                     map[string]question
 
-	spaces    map[string]*space
-	lastNS    string
-	lastSpace *space
-
+	spaces     graphs.Spaces
 	executions map[string]*execution
 	tasks      map[string]bool // namespaces of sub-agents
 	started    int
@@ -109,7 +108,7 @@ func New(o Options) *Projector {
 		opt:        o,
 		attempt:    1,
 		questions:  map[string]question{},
-		spaces:     map[string]*space{},
+		spaces:     graphs.Spaces{},
 		executions: map[string]*execution{},
 		tasks:      map[string]bool{},
 		running:    map[place]*execution{},
@@ -167,14 +166,14 @@ func (p *Projector) shows(m Modes) bool { return p.opt.Modes.Has(m) && p.visible
 func (p *Projector) describe() {
 	b := append([]byte(nil), p.own...)
 	if p.graph != "" {
-		b = appendField(b, "graph_id", p.graph)
+		b = jsonline.AppendField(b, "graph_id", p.graph)
 	}
 	if p.assistant != "" {
-		b = appendField(b, "assistant_id", p.assistant)
+		b = jsonline.AppendField(b, "assistant_id", p.assistant)
 	}
-	b = appendInt(b, "run_attempt", p.attempt)
-	b = appendField(b, "thread_id", p.thread)
-	p.meta = appendField(b, "run_id", p.run)
+	b = jsonline.AppendIntField(b, "run_attempt", p.attempt)
+	b = jsonline.AppendField(b, "thread_id", p.thread)
+	p.meta = jsonline.AppendField(b, "run_id", p.run)
 }
 
 // execution finds the execution that an event of the current node belongs to.
@@ -209,9 +208,9 @@ func under(ns, part string) string {
 // appendMeta writes the members of a metadata object about a node, each with a comma before it.
 func (p *Projector) appendMeta(b []byte, x *execution) []byte {
 	b = append(b, p.meta...)
-	b = appendInt(b, "langgraph_step", x.step)
-	b = appendField(b, "langgraph_node", x.node)
-	b = appendKey(b, "langgraph_triggers")
+	b = jsonline.AppendIntField(b, "langgraph_step", x.step)
+	b = jsonline.AppendField(b, "langgraph_node", x.node)
+	b = jsonline.AppendKey(b, "langgraph_triggers")
 	b = append(b, '[')
 	for i, t := range x.triggers {
 		if i > 0 {
@@ -220,12 +219,12 @@ func (p *Projector) appendMeta(b []byte, x *execution) []byte {
 		if t == "push" {
 			t = "__pregel_push"
 		}
-		b = event.AppendString(b, t)
+		b = jsonline.AppendString(b, t)
 	}
 	b = append(b, ']')
-	b = appendPath(appendKey(b, "langgraph_path"), x.path)
-	b = appendField(b, "langgraph_checkpoint_ns", x.full)
-	return appendField(b, "checkpoint_ns", x.full)
+	b = appendPath(jsonline.AppendKey(b, "langgraph_path"), x.path)
+	b = jsonline.AppendField(b, "langgraph_checkpoint_ns", x.full)
+	return jsonline.AppendField(b, "checkpoint_ns", x.full)
 }
 
 // appendPath writes a path in LangGraph's words: the place of a send is a number.
@@ -237,11 +236,11 @@ func appendPath(b []byte, path []string) []byte {
 		}
 		switch {
 		case i == 0 && (s == "pull" || s == "push"):
-			b = event.AppendString(b, "__pregel_"+s)
+			b = jsonline.AppendString(b, "__pregel_"+s)
 		case i == 1 && path[0] == "push" && isNumber(s):
 			b = append(b, s...)
 		default:
-			b = event.AppendString(b, s)
+			b = jsonline.AppendString(b, s)
 		}
 	}
 	return append(b, ']')

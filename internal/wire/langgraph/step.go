@@ -37,7 +37,7 @@ func (p *Projector) tellState(ns string, values bool) error {
 	if m.Has(Checkpoints) {
 		b := appendState([]byte(`{"values":`), st.Values)
 		b = p.appendSource(append(b, `,"metadata":`...), ns, st)
-		b = appendNames(append(b, `,"next":`...), st.Next)
+		b = jsonline.AppendStrings(append(b, `,"next":`...), st.Next)
 		p.emit(p.name("checkpoints", ns), append(b, '}'))
 	}
 	if m.Has(Debug) {
@@ -51,8 +51,8 @@ func (p *Projector) tellState(ns string, values bool) error {
 
 // appendSource writes the metadata of a checkpoint.
 func (p *Projector) appendSource(b []byte, ns string, st *State) []byte {
-	b = event.AppendString(append(b, `{"source":`...), string(st.Source))
-	b = appendInt(b, "step", st.Step)
+	b = jsonline.AppendString(append(b, `{"source":`...), string(st.Source))
+	b = jsonline.AppendIntField(b, "step", st.Step)
 	b = p.appendParents(append(b, `,"parents":`...), ns)
 	return append(b, '}')
 }
@@ -63,12 +63,12 @@ func (p *Projector) appendParents(b []byte, ns string) []byte {
 	for ns != "" {
 		above := strings.LastIndexByte(ns, '|')
 		ns = ns[:max(above, 0)]
-		if sp := p.spaces[ns]; sp != nil && sp.checkpoint != "" {
+		if sp := p.spaces[ns]; sp != nil && sp.Checkpoint != "" {
 			if b[len(b)-1] != '{' {
 				b = append(b, ',')
 			}
-			b = append(event.AppendString(b, ns), ':')
-			b = event.AppendString(b, sp.checkpoint)
+			b = append(jsonline.AppendString(b, ns), ':')
+			b = jsonline.AppendString(b, sp.Checkpoint)
 		}
 	}
 	return append(b, '}')
@@ -79,19 +79,19 @@ func (p *Projector) appendCheckpoint(b []byte, ns string, st *State) []byte {
 	b = p.appendConfig(append(b, `{"config":`...), ns, st.ID)
 	b = appendState(append(b, `,"values":`...), st.Values)
 	b = p.appendSource(append(b, `,"metadata":`...), ns, st)
-	b = appendNames(append(b, `,"next":`...), st.Next)
+	b = jsonline.AppendStrings(append(b, `,"next":`...), st.Next)
 	b = append(b, `,"tasks":[`...)
 	for i, t := range st.Tasks {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = event.AppendString(append(b, `{"id":`...), t.ID)
-		b = appendField(b, "name", t.Node)
-		b = appendPath(appendKey(b, "path"), t.Path)
+		b = jsonline.AppendString(append(b, `{"id":`...), t.ID)
+		b = jsonline.AppendField(b, "name", t.Node)
+		b = appendPath(jsonline.AppendKey(b, "path"), t.Path)
 		b = append(b, `,"interrupts":[]`...)
 		if t.Subgraph {
-			b = event.AppendString(append(b, `,"checkpoint":{"thread_id":`...), p.thread)
-			b = appendField(b, "checkpoint_ns", under(ns, t.Node+":"+t.ID))
+			b = jsonline.AppendString(append(b, `,"checkpoint":{"thread_id":`...), p.thread)
+			b = jsonline.AppendField(b, "checkpoint_ns", under(ns, t.Node+":"+t.ID))
 			b = append(b, `,"checkpoint_id":null,"checkpoint_map":null}`...)
 		}
 		b = append(b, '}')
@@ -109,14 +109,14 @@ func (p *Projector) appendCheckpoint(b []byte, ns string, st *State) []byte {
 
 // appendReference writes a checkpoint as clients name it in requests.
 func (p *Projector) appendReference(b []byte, ns, id string) []byte {
-	b = event.AppendString(append(b, `{"thread_id":`...), p.thread)
-	b = appendField(b, "checkpoint_id", id)
-	b = appendField(b, "checkpoint_ns", ns)
+	b = jsonline.AppendString(append(b, `{"thread_id":`...), p.thread)
+	b = jsonline.AppendField(b, "checkpoint_id", id)
+	b = jsonline.AppendField(b, "checkpoint_ns", ns)
 	return append(p.appendMap(b, ns), '}')
 }
 
 func (p *Projector) appendMap(b []byte, ns string) []byte {
-	b = appendKey(b, "checkpoint_map")
+	b = jsonline.AppendKey(b, "checkpoint_map")
 	if ns == "" {
 		return append(b, "null"...)
 	}
@@ -124,15 +124,15 @@ func (p *Projector) appendMap(b []byte, ns string) []byte {
 }
 
 func (p *Projector) appendConfig(b []byte, ns, id string) []byte {
-	b = event.AppendString(append(b, `{"configurable":{"checkpoint_ns":`...), ns)
+	b = jsonline.AppendString(append(b, `{"configurable":{"checkpoint_ns":`...), ns)
 	if ns != "" {
 		b = p.appendMap(b, ns)
 	}
-	b = appendField(b, "run_id", p.run)
-	b = appendField(b, "thread_id", p.thread)
-	b = appendField(b, "graph_id", p.graph)
-	b = appendField(b, "assistant_id", p.assistant)
-	b = appendField(b, "checkpoint_id", id)
+	b = jsonline.AppendField(b, "run_id", p.run)
+	b = jsonline.AppendField(b, "thread_id", p.thread)
+	b = jsonline.AppendField(b, "graph_id", p.graph)
+	b = jsonline.AppendField(b, "assistant_id", p.assistant)
+	b = jsonline.AppendField(b, "checkpoint_id", id)
 	b = append(b, `},"metadata":`...)
 	return append(p.appendRunMeta(b), `,"tags":[]}`...)
 }
@@ -145,7 +145,7 @@ func (p *Projector) appendRunMeta(b []byte) []byte {
 
 func (p *Projector) debug(ns string, step int, typ string, payload []byte) {
 	b := strconv.AppendInt([]byte(`{"step":`), int64(step), 10)
-	b = appendField(b, "type", typ)
+	b = jsonline.AppendField(b, "type", typ)
 	b = appendTime(append(b, `,"timestamp":`...), p.env.At)
 	b = append(append(b, `,"payload":`...), payload...)
 	p.emit(p.name("debug", ns), append(b, '}'))
@@ -162,10 +162,10 @@ func (p *Projector) tellTask(x *execution) error {
 		input = st.Values
 	}
 	if p.shows(Tasks | Debug) {
-		b := event.AppendString([]byte(`{"id":`), x.id)
-		b = appendField(b, "name", x.node)
+		b := jsonline.AppendString([]byte(`{"id":`), x.id)
+		b = jsonline.AppendField(b, "name", x.node)
 		b = appendState(append(b, `,"input":`...), input)
-		b = appendNames(append(b, `,"triggers":`...), x.triggers)
+		b = jsonline.AppendStrings(append(b, `,"triggers":`...), x.triggers)
 		b = append(b, `,"interrupts":[],"metadata":`...)
 		p.task(x, "task", append(p.appendRunMeta(b), '}'))
 	}
@@ -181,10 +181,10 @@ func (p *Projector) tellResult(x *execution, e event.NodeEnded) {
 	if !p.shows(Tasks | Debug) {
 		return
 	}
-	b := event.AppendString([]byte(`{"id":`), x.id)
-	b = appendField(b, "name", x.node)
+	b := jsonline.AppendString([]byte(`{"id":`), x.id)
+	b = jsonline.AppendField(b, "name", x.node)
 	if e.Error != nil {
-		b = appendField(b, "error", e.Error.Message)
+		b = jsonline.AppendField(b, "error", e.Error.Message)
 	}
 	b = appendUpdate(append(b, `,"result":`...), e.Update)
 	b = p.appendInterrupts(append(b, `,"interrupts":`...), e.Interrupts)
@@ -207,7 +207,7 @@ func (p *Projector) appendInterrupts(b []byte, ids []string) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = event.AppendString(append(b, `{"id":`...), id)
+		b = jsonline.AppendString(append(b, `{"id":`...), id)
 		b = append(b, `,"value":`...)
 		if q, ok := p.questions[id]; ok {
 			b = append(b, q.value...)
@@ -224,7 +224,7 @@ func (p *Projector) tellUpdate(x *execution, update json.RawMessage, cached bool
 	if !p.shows(Updates) {
 		return
 	}
-	b := append(event.AppendString([]byte{'{'}, x.node), ':')
+	b := append(jsonline.AppendString([]byte{'{'}, x.node), ':')
 	b = appendUpdate(b, update)
 	if cached {
 		b = append(b, `,"__metadata__":{"cached":true}`...)

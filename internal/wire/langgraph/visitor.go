@@ -3,9 +3,12 @@ package langgraph
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -41,7 +44,7 @@ func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 }
 
 func (v *visitor) metadata() {
-	b := appendInt(event.AppendString([]byte(`{"run_id":`), v.run), "attempt", v.attempt)
+	b := jsonline.AppendIntField(jsonline.AppendString([]byte(`{"run_id":`), v.run), "attempt", v.attempt)
 	v.p().emit("metadata", append(b, '}'))
 }
 
@@ -63,13 +66,8 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 			return v.p().chainEnd()
 		}
 	case event.Failed, event.TimedOut:
-		name, text := "Error", e.Reason
-		if e.Error != nil {
-			if name, text = e.Error.Name, e.Error.Message; name == "" {
-				name = e.Error.Code
-			}
-		}
-		b := appendField(event.AppendString([]byte(`{"error":`), name), "message", text)
+		name, text := graphs.Failure(e.Error, e.Reason)
+		b := jsonline.AppendField(jsonline.AppendString([]byte(`{"error":`), name), "message", text)
 		v.p().emit("error", append(b, '}'))
 	case event.Cancelled: // the stream just ends
 	}
@@ -80,7 +78,7 @@ func (v *visitor) NodeStarted(e event.NodeStarted) error {
 	p := v.p()
 	x := &execution{id: e.Execution, ns: v.env.NS, node: v.env.Node, step: v.env.Step, triggers: e.Triggers, path: e.Path}
 	if len(e.Input) > 0 {
-		x.input = appendRaw(nil, e.Input)
+		x.input = jsonline.AppendForeign(nil, e.Input)
 	}
 	x.name()
 	p.started++
@@ -102,10 +100,7 @@ func (p *Projector) within(ns string) {
 	if ns == "" || p.tasks[ns] {
 		return
 	}
-	at := len(ns)
-	for at > 0 && ns[at-1] != ':' {
-		at--
-	}
+	at := strings.LastIndexByte(ns, ':') + 1
 	if x := p.executions[ns[at:]]; x != nil {
 		x.child = true
 	}
@@ -121,8 +116,8 @@ func (v *visitor) NodeEnded(e event.NodeEnded) error {
 	if at := (place{x.ns, x.node}); p.running[at] == x {
 		delete(p.running, at)
 	}
-	sp := p.space(v.env.NS)
-	sp.wrote = sp.wrote || wroteSomething(e.Update)
+	sp := p.spaces.At(v.env.NS)
+	sp.Wrote = sp.Wrote || graphs.WroteSomething(e.Update)
 	if e.Cached {
 		p.tellUpdate(x, e.Update, true)
 		return nil
@@ -144,22 +139,13 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	p := v.p()
 	ns := v.env.NS
 	p.within(ns)
-	wrote, fresh := p.space(ns).wrote || len(e.Changed) > 0, p.space(ns).fresh
-	p.stand(ns, e.ID)
-	switch e.Source {
-	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
-		p.space(ns).fresh = true
-		wrote = false
-	case event.FromFork, event.FromUpdate: // where the run begins
-		wrote = true
-	case event.FromLoop:
-		if fresh && !wrote && p.opt.Modes.Has(showState) { // unless there is nothing
-			st, err := p.state(ns)
-			if err != nil {
-				return err
-			}
-			wrote = !bytes.Equal(st.Values, emptyObject)
+	wrote, first := p.spaces.At(ns).Reached(e)
+	if e.Source == event.FromLoop && first && !wrote && p.opt.Modes.Has(showState) {
+		st, err := p.state(ns)
+		if err != nil {
+			return err
 		}
+		wrote = !bytes.Equal(st.Values, graphs.Empty)
 	}
 	p.tellLeft(e.Left)
 	return p.tellState(ns, wrote)
@@ -169,7 +155,7 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	if _, again := v.questions[e.ID]; !again { // a node that runs again after a crash asks again
 		v.asked = append(v.asked, e.ID)
 	}
-	v.questions[e.ID] = question{appendRaw(nil, e.Value), v.p().execution(e.Execution).order}
+	v.questions[e.ID] = question{jsonline.AppendForeign(nil, e.Value), v.p().execution(e.Execution).order}
 	// Nodes of one step ask in any order; those who read the state see them in the order of the tasks.
 	slices.SortStableFunc(v.asked, func(a, b string) int { return v.questions[a].order - v.questions[b].order })
 	return nil
@@ -177,7 +163,7 @@ func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 
 func (v *visitor) Custom(e event.Custom) error {
 	if p := v.p(); p.shows(Custom) {
-		p.emit(p.name("custom", v.env.NS), appendRaw(nil, e.Data))
+		p.emit(p.name("custom", v.env.NS), jsonline.AppendForeign(nil, e.Data))
 	}
 	return nil
 }
@@ -235,8 +221,8 @@ func (v *visitor) TurnVoided(e event.TurnVoided) error {
 	p := v.p()
 	p.forget(t)
 	if p.opt.Modes.Has(Custom) { // as its chunks were told at every depth, so is this
-		b := appendField([]byte(`{"type":"message_superseded"`), "id", t.id)
-		p.emit(p.name("custom", v.env.NS), append(appendInt(b, "attempt", t.attempt), '}'))
+		b := jsonline.AppendField([]byte(`{"type":"message_superseded"`), "id", t.id)
+		p.emit(p.name("custom", v.env.NS), append(jsonline.AppendIntField(b, "attempt", t.attempt), '}'))
 	}
 	return nil
 }

@@ -25,13 +25,13 @@ func (v *visitor) Custom(e event.Custom) error {
 	}
 	b := append(p.buf, '{')
 	if members == nil && name != "" {
-		b = append(event.AppendString(append(b, `"name":`...), name), ',')
+		b = append(jsonline.AppendString(append(b, `"name":`...), name), ',')
 	}
 	b = append(b, members...)
 	if whole {
 		b = b[:len(b)-1] // the comma
 	} else {
-		b = appendRaw(append(b, `"payload":`...), e.Data)
+		b = jsonline.AppendForeign(append(b, `"payload":`...), e.Data)
 	}
 	p.buf = append(b, '}')
 	p.end()
@@ -72,7 +72,7 @@ func (v *visitor) TeamDissolved(e event.TeamDissolved) error   { return v.p().te
 // tellFact tells what the protocol has no words for, under its kind's name.
 func (p *Projector) tellFact(e event.Event) (err error) {
 	if p.begin("custom:"+e.Kind(), "custom", p.open(p.env.NS), "") {
-		b := append(event.AppendString(append(p.buf, `{"name":`...), e.Kind()), `,"payload":`...)
+		b := append(jsonline.AppendString(append(p.buf, `{"name":`...), e.Kind()), `,"payload":`...)
 		b, err = wire.AppendFact(b, e)
 		p.buf = append(b, '}')
 		p.end()

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -60,7 +62,7 @@ func (p *Projector) endMessage(t *turn) {
 }
 
 func newTurn(id, ns, node string) *turn {
-	return &turn{id: id, at: speaker{ns, node}, attempt: 1, tail: append(appendField(appendField(nil, "id", id), "run_id", id), '}')}
+	return &turn{id: id, at: speaker{ns, node}, attempt: 1, tail: append(jsonline.AppendField(jsonline.AppendField(nil, "id", id), "run_id", id), '}')}
 }
 
 // start tells that a message begins, before its first piece.
@@ -77,7 +79,7 @@ func (p *Projector) start(t *turn) {
 		p.speakers[t.at] = t
 	}
 	if p.message(t, "message-start") {
-		p.buf = event.AppendString(append(p.buf, `,"metadata":{"langgraph_node":`...), t.at.node)
+		p.buf = jsonline.AppendString(append(p.buf, `,"metadata":{"langgraph_node":`...), t.at.node)
 		p.buf = append(p.buf, '}')
 		p.endMessage(t)
 	}
@@ -130,7 +132,7 @@ func (p *Projector) text(e *entry, at int) *block {
 func (p *Projector) grow(t *turn, b *block, text string) {
 	b.told = true
 	if p.message(t, "content-block-delta") {
-		p.buf = append(event.AppendString(append(p.buf, b.head...), text), '}')
+		p.buf = append(jsonline.AppendString(append(p.buf, b.head...), text), '}')
 		p.endMessage(t)
 	}
 }
@@ -139,7 +141,7 @@ func (p *Projector) grow(t *turn, b *block, text string) {
 func (p *Projector) startCall(t *turn, c *call) *block {
 	b := &block{typ: "tool_call", call: c}
 	p.add(t, b, func(dst []byte) []byte {
-		dst = appendInt(c.appendChunk(dst, ""), "index", b.index)
+		dst = jsonline.AppendIntField(c.appendChunk(dst, ""), "index", b.index)
 		return append(dst, '}')
 	})
 	return b
@@ -147,9 +149,9 @@ func (p *Projector) startCall(t *turn, c *call) *block {
 
 // appendChunk writes a tool call that is not complete, without the closing brace.
 func (c *call) appendChunk(dst []byte, args string) []byte {
-	dst = appendField(append(dst, `{"type":"tool_call_chunk"`...), "id", c.id)
-	dst = appendField(dst, "name", c.name)
-	return appendField(dst, "args", args)
+	dst = jsonline.AppendField(append(dst, `{"type":"tool_call_chunk"`...), "id", c.id)
+	dst = jsonline.AppendField(dst, "name", c.name)
+	return jsonline.AppendField(dst, "args", args)
 }
 
 // argue tells a piece of a tool call's arguments: the whole of them so far.
@@ -167,22 +169,22 @@ func (p *Projector) argue(t *turn, b *block, text string) {
 func (p *Projector) finish(t *turn, reason item.Finish, usage item.Usage) {
 	p.start(t)
 	if !usage.IsZero() && p.message(t, "usage") {
-		p.buf = appendUsage(appendKey(p.buf, "usage"), usage)
+		p.buf = graphs.AppendUsage(jsonline.AppendKey(p.buf, "usage"), usage)
 		p.endMessage(t)
 	}
 	for _, b := range t.blocks {
 		if p.message(t, "content-block-finish") {
-			p.buf = appendInt(p.buf, "index", b.index)
+			p.buf = jsonline.AppendIntField(p.buf, "index", b.index)
 			p.buf = b.appendWhole(append(p.buf, `,"content":`...))
 			p.endMessage(t)
 		}
 	}
 	if p.message(t, "message-finish") {
 		if reason != "" {
-			p.buf = appendField(p.buf, "reason", string(reason))
+			p.buf = jsonline.AppendField(p.buf, "reason", string(reason))
 		}
 		if !usage.IsZero() {
-			p.buf = appendUsage(appendKey(p.buf, "usage"), usage)
+			p.buf = graphs.AppendUsage(jsonline.AppendKey(p.buf, "usage"), usage)
 		}
 		if reason == "" && usage.IsZero() {
 			p.buf = append(p.buf, `,"responseMetadata":{}`...)
@@ -197,11 +199,11 @@ func (b *block) appendWhole(dst []byte) []byte {
 	case "tool_call":
 		return appendCall(dst, b.call.id, b.call.name, b.call.args)
 	case "image":
-		dst = appendField(append(dst, `{"type":"image"`...), "url", b.text)
+		dst = jsonline.AppendField(append(dst, `{"type":"image"`...), "url", b.text)
 	case "reasoning":
-		dst = appendField(append(dst, `{"type":"reasoning"`...), "reasoning", b.text)
+		dst = jsonline.AppendField(append(dst, `{"type":"reasoning"`...), "reasoning", b.text)
 	default:
-		dst = appendField(append(dst, `{"type":"text"`...), "text", b.text)
+		dst = jsonline.AppendField(append(dst, `{"type":"text"`...), "text", b.text)
 	}
 	return append(dst, '}')
 }
@@ -213,15 +215,15 @@ func appendCall(dst []byte, id, name, args string) []byte {
 	if !valid {
 		typ = "invalid_tool_call"
 	}
-	dst = appendField(append(append(append(dst, `{"type":"`...), typ...), '"'), "id", id)
-	dst = appendKey(appendField(dst, "name", name), "args")
+	dst = jsonline.AppendField(append(append(append(dst, `{"type":"`...), typ...), '"'), "id", id)
+	dst = jsonline.AppendKey(jsonline.AppendField(dst, "name", name), "args")
 	switch {
 	case !valid:
-		dst = appendField(event.AppendString(dst, args), "error", "the arguments are not a JSON object")
+		dst = jsonline.AppendField(jsonline.AppendString(dst, args), "error", "the arguments are not a JSON object")
 	case args == "":
 		dst = append(dst, "{}"...)
 	default:
-		dst = appendRaw(dst, []byte(args))
+		dst = jsonline.AppendForeign(dst, []byte(args))
 	}
 	return append(dst, '}')
 }
@@ -253,8 +255,8 @@ func (p *Projector) returned(x *execution, update json.RawMessage) error {
 		return nil
 	}
 	var held map[string]bool
-	for _, m := range messagesIn(update) {
-		if p.shown[m.ID] || item.RoleOf(m.Type) != item.Assistant {
+	for _, m := range graphs.MessagesIn(update) {
+		if p.shown[m.ID] || m.Role != item.Assistant {
 			continue
 		}
 		if held == nil {
@@ -263,7 +265,7 @@ func (p *Projector) returned(x *execution, update json.RawMessage) error {
 				return err
 			}
 			held = map[string]bool{}
-			for _, old := range messagesIn(st.Values) {
+			for _, old := range graphs.MessagesIn(st.Values) {
 				held[old.ID] = true
 			}
 		}
@@ -275,9 +277,9 @@ func (p *Projector) returned(x *execution, update json.RawMessage) error {
 }
 
 // whole tells a complete message, as if it had come in one piece.
-func (p *Projector) whole(x *execution, m message) {
+func (p *Projector) whole(x *execution, m graphs.Message) {
 	var full item.Message
-	if json.Unmarshal(m.raw, &full) != nil {
+	if json.Unmarshal(m.Raw, &full) != nil {
 		return
 	}
 	t := newTurn(m.ID, x.ns, x.node)

@@ -1,12 +1,13 @@
 package protocol2
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 )
 
 // Options says how a thread is told.
@@ -37,7 +38,7 @@ type Projector struct {
 	attempt    int
 	metadata   []byte // of the run's tasks
 
-	spaces     map[string]*space
+	spaces     graphs.Spaces
 	scopes     map[string]*scope
 	opened     []*scope // in the order in which they began
 	executions map[string]*execution
@@ -89,7 +90,7 @@ func New(o Options) *Projector {
 // reset forgets the run before.
 func (p *Projector) reset() {
 	p.attempt = 1
-	p.spaces = map[string]*space{}
+	p.spaces = graphs.Spaces{}
 	p.scopes = map[string]*scope{}
 	p.opened = nil
 	p.executions = map[string]*execution{}
@@ -145,14 +146,15 @@ func (p *Projector) begin(channel, method string, sc *scope, node string) bool {
 	b = append(append(b, sc.json...), `,"timestamp":`...)
 	b = strconv.AppendInt(b, p.env.At.UnixMilli(), 10)
 	if node != "" {
-		b = appendField(b, "node", node)
+		b = jsonline.AppendField(b, "node", node)
 	}
 	p.buf = append(b, `,"data":`...)
 	return true
 }
 
 func (p *Projector) end() {
-	p.next.Data = append(bytes.Clone(p.buf), '}', '}')
+	data := append(make([]byte, 0, len(p.buf)+2), p.buf...) // one piece of memory, and no second one for the end
+	p.next.Data = append(data, '}', '}')
 	p.dst = append(p.dst, p.next)
 }
 
@@ -166,7 +168,7 @@ func (p *Projector) scope(ns string) *scope {
 	if ns != "" {
 		sc.parts = strings.Split(ns, "|")
 		sc.name, _, _ = strings.Cut(sc.parts[len(sc.parts)-1], ":")
-		sc.json = appendNames(nil, sc.parts)
+		sc.json = jsonline.AppendStrings(nil, sc.parts)
 	}
 	p.scopes[ns] = sc
 	return sc
@@ -198,14 +200,14 @@ func (p *Projector) lifecycle(sc *scope, what, graph, failure string) {
 	if !p.begin("lifecycle", "lifecycle", sc, "") {
 		return
 	}
-	b := event.AppendString(append(p.buf, `{"event":`...), what)
-	b = appendField(b, "graph_name", graph)
+	b := jsonline.AppendString(append(p.buf, `{"event":`...), what)
+	b = jsonline.AppendField(b, "graph_name", graph)
 	if sc.cause != "" && what == "started" {
-		b = event.AppendString(append(b, `,"cause":{"type":"toolCall","tool_call_id":`...), sc.cause)
+		b = jsonline.AppendString(append(b, `,"cause":{"type":"toolCall","tool_call_id":`...), sc.cause)
 		b = append(b, '}')
 	}
 	if failure != "" {
-		b = appendField(b, "error", failure)
+		b = jsonline.AppendField(b, "error", failure)
 	}
 	p.buf = append(b, '}')
 	p.end()
@@ -213,12 +215,12 @@ func (p *Projector) lifecycle(sc *scope, what, graph, failure string) {
 
 // describe writes the metadata that the run's tasks carry.
 func (p *Projector) describe(e event.RunStarted) {
-	b := appendInt([]byte(`{"run_id":`+string(event.AppendString(nil, p.run))), "run_attempt", p.attempt)
+	b := jsonline.AppendIntField([]byte(`{"run_id":`+string(jsonline.AppendString(nil, p.run))), "run_attempt", p.attempt)
 	if e.Assistant != "" {
-		b = appendField(b, "assistant_id", e.Assistant)
+		b = jsonline.AppendField(b, "assistant_id", e.Assistant)
 	}
 	if p.graph != "" {
-		b = appendField(b, "graph_id", p.graph)
+		b = jsonline.AppendField(b, "graph_id", p.graph)
 	}
 	p.metadata = append(b, '}')
 }

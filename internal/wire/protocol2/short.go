@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
 // message is one that stands in an update or in a state.
 type message struct {
-	raw       json.RawMessage
 	ID        string          `json:"id"`
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
@@ -33,43 +33,12 @@ type message struct {
 // short is a message in the form that values have.
 type short struct{ raw, form []byte }
 
-// messagesIn finds the messages in the fields of an object, or of a list of objects.
-func messagesIn(raw json.RawMessage) (found []message) {
-	if !bytes.Contains(raw, []byte(`"content"`)) {
-		return nil
-	}
-	objects := []json.RawMessage{raw}
-	if raw = bytes.TrimSpace(raw); len(raw) > 0 && raw[0] == '[' {
-		objects = nil
-		if json.Unmarshal(raw, &objects) != nil {
-			return nil
-		}
-	}
-	for _, object := range objects {
-		eachField(object, func(_ string, value json.RawMessage) {
-			list := []json.RawMessage{value}
-			if len(value) > 0 && value[0] == '[' {
-				list = nil
-				if json.Unmarshal(value, &list) != nil {
-					return
-				}
-			}
-			for _, one := range list {
-				if m, ok := asMessage(one); ok && m.ID != "" {
-					found = append(found, m)
-				}
-			}
-		})
-	}
-	return found
-}
-
+// asMessage reads a message that values show.
 func asMessage(raw json.RawMessage) (message, bool) {
 	var m message
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil || m.Content == nil {
 		return m, false
 	}
-	m.raw = raw
 	switch item.RoleOf(m.Type) {
 	case item.User, item.Assistant, item.System, item.Tool:
 		return m, true
@@ -78,70 +47,50 @@ func asMessage(raw json.RawMessage) (message, bool) {
 	return m, false
 }
 
-// eachField calls f for the members of an object, in their order.
-func eachField(object json.RawMessage, f func(key string, value json.RawMessage)) bool {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return false
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return false
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return false
-		}
-		f(key.(string), value)
-	}
-	return true
-}
-
 // appendShort writes an object of fields with the messages in them in their short form. What is no object is written
 // as it is.
 func (p *Projector) appendShort(dst []byte, object json.RawMessage) []byte {
-	start := len(dst)
-	dst = append(dst, '{')
-	ok := eachField(object, func(key string, value json.RawMessage) {
-		if dst[len(dst)-1] != '{' {
-			dst = append(dst, ',')
-		}
-		dst = append(event.AppendString(dst, key), ':')
-		dst = p.appendValue(dst, value)
-	})
-	if !ok {
-		return appendRaw(dst[:start], object)
+	line, ok := jsonline.Compact(object)
+	if !ok || line[0] != '{' {
+		return jsonline.AppendForeign(dst, object)
 	}
-	return append(dst, '}')
+	dst = append(dst, '{')
+	for key, value := range jsonline.Members(line) {
+		dst = append(append(append(dst, '"'), key...), '"', ':')
+		dst = append(p.appendValue(dst, value), ',')
+	}
+	return closed(dst, '}')
 }
 
-func (p *Projector) appendValue(dst []byte, value json.RawMessage) []byte {
-	if len(value) == 0 || value[0] != '[' {
+// closed puts a bracket in the place of the last comma, or behind an opening one.
+func closed(dst []byte, bracket byte) []byte {
+	if last := len(dst) - 1; dst[last] == ',' {
+		dst = dst[:last]
+	}
+	return append(dst, bracket)
+}
+
+// appendValue writes a field, which has no white space in it.
+func (p *Projector) appendValue(dst, value []byte) []byte {
+	if value[0] != '[' {
 		return p.appendOne(dst, value)
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(value, &list) != nil {
-		return appendRaw(dst, value)
-	}
 	dst = append(dst, '[')
-	for i, one := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = p.appendOne(dst, one)
+	for one := range jsonline.Elements(value) {
+		dst = append(p.appendOne(dst, one), ',')
 	}
-	return append(dst, ']')
+	return closed(dst, ']')
 }
 
-func (p *Projector) appendOne(dst []byte, raw json.RawMessage) []byte {
+func (p *Projector) appendOne(dst, raw []byte) []byte {
+	// A conversation is told again after every step, and nearly all of its messages are the same.
+	told, ok := graphs.ReadMessage(raw)
+	if known := p.short[told.ID]; ok && bytes.Equal(known.raw, raw) {
+		return append(dst, known.form...)
+	}
 	m, ok := asMessage(raw)
 	if !ok {
-		return appendRaw(dst, raw)
-	}
-	// A conversation is told again after every step, and nearly all of its messages are the same.
-	if known := p.short[m.ID]; m.ID != "" && bytes.Equal(known.raw, raw) {
-		return append(dst, known.form...)
+		return append(dst, raw...)
 	}
 	form := m.appendForm(nil)
 	if m.ID != "" {
@@ -153,20 +102,20 @@ func (p *Projector) appendOne(dst []byte, raw json.RawMessage) []byte {
 // appendForm writes the short form. What a model said is a list of blocks, as it was streamed.
 func (m *message) appendForm(dst []byte) []byte {
 	modelled := m.Metadata.Finish != ""
-	dst = event.AppendString(append(dst, `{"type":`...), m.Type)
+	dst = jsonline.AppendString(append(dst, `{"type":`...), m.Type)
 	dst = append(dst, `,"content":`...)
 	if modelled {
 		dst = m.appendBlocks(dst)
 	} else {
-		dst = appendRaw(dst, m.Content)
+		dst = jsonline.AppendForeign(dst, m.Content)
 	}
 	for _, f := range []struct{ key, value string }{{"id", m.ID}, {"name", m.Name}, {"tool_call_id", m.CallID}, {"status", m.Status}} {
 		if f.value != "" {
-			dst = appendField(dst, f.key, f.value)
+			dst = jsonline.AppendField(dst, f.key, f.value)
 		}
 	}
 	if modelled {
-		dst = append(appendField(append(dst, `,"response_metadata":{"output_version":"v1"`...), "finish_reason", m.Metadata.Finish), '}')
+		dst = append(jsonline.AppendField(append(dst, `,"response_metadata":{"output_version":"v1"`...), "finish_reason", m.Metadata.Finish), '}')
 	}
 	if len(m.ToolCalls) > 0 {
 		dst = append(dst, `,"tool_calls":[`...)
@@ -174,8 +123,8 @@ func (m *message) appendForm(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = appendField(event.AppendString(append(dst, `{"id":`...), c.ID), "name", c.Name)
-			dst = append(appendRaw(append(dst, `,"args":`...), c.Args), `,"type":"tool_call"}`...)
+			dst = jsonline.AppendField(jsonline.AppendString(append(dst, `{"id":`...), c.ID), "name", c.Name)
+			dst = append(jsonline.AppendForeign(append(dst, `,"args":`...), c.Args), `,"type":"tool_call"}`...)
 		}
 		dst = append(dst, ']')
 	}
@@ -191,7 +140,7 @@ func (m *message) appendBlocks(dst []byte) []byte {
 		}
 	}
 	if m.Kwargs.Reasoning != "" {
-		dst = append(appendField(append(dst, `{"type":"reasoning"`...), "reasoning", m.Kwargs.Reasoning), '}')
+		dst = append(jsonline.AppendField(append(dst, `{"type":"reasoning"`...), "reasoning", m.Kwargs.Reasoning), '}')
 	}
 	var text string
 	var parts []json.RawMessage
@@ -199,7 +148,7 @@ func (m *message) appendBlocks(dst []byte) []byte {
 	case json.Unmarshal(m.Content, &text) == nil:
 		if text != "" {
 			next()
-			dst = append(appendField(append(dst, `{"type":"text"`...), "text", text), '}')
+			dst = append(jsonline.AppendField(append(dst, `{"type":"text"`...), "text", text), '}')
 		}
 	case json.Unmarshal(m.Content, &parts) == nil:
 		for _, part := range parts {
@@ -223,7 +172,7 @@ func appendPart(dst []byte, part json.RawMessage) []byte {
 		} `json:"image_url"`
 	}
 	if json.Unmarshal(part, &image) == nil && image.Type == "image_url" {
-		return append(appendField(append(dst, `{"type":"image"`...), "url", image.Image.URL), '}')
+		return append(jsonline.AppendField(append(dst, `{"type":"image"`...), "url", image.Image.URL), '}')
 	}
-	return appendRaw(dst, part)
+	return jsonline.AppendForeign(dst, part)
 }

@@ -1,9 +1,8 @@
 package protocol2
 
 import (
-	"encoding/json"
-
-	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 )
 
 // States looks up what a checkpoint holds. What it returns for an id must never change.
@@ -16,67 +15,25 @@ type States interface {
 	Base(run, ns string) (checkpoint string, err error)
 }
 
-// State is a checkpoint with its values.
-type State struct {
-	ID     string
-	Parent string // empty for the first
-	Step   int
-	Source event.Source
-	// Values is the object of all fields in the order of the graph, messages in LangChain's form.
-	Values json.RawMessage
-}
-
-var emptyObject = json.RawMessage("{}")
-
-// space is what is known of a graph's namespace.
-type space struct {
-	checkpoint string // where the graph stands; empty if not known
-	begun      bool   // its first state was told
-	wrote      bool   // something was written since the checkpoint
-	fresh      bool   // the checkpoint is the one before an input
-	state      *State // of checkpoint, once it was read
-}
-
-func (p *Projector) space(ns string) *space {
-	sp := p.spaces[ns]
-	if sp == nil {
-		sp = &space{}
-		p.spaces[ns] = sp
-	}
-	return sp
-}
+// State is a checkpoint with its values. Next and Tasks are not told.
+type State = graphs.State
 
 // state returns the state of a namespace. Before there is one, the state is empty.
 func (p *Projector) state(ns string) (*State, error) {
-	sp := p.space(ns)
-	if sp.state != nil {
-		return sp.state, nil
-	}
-	if sp.checkpoint == "" {
-		return &State{Values: emptyObject}, nil
-	}
-	st, err := p.opt.States.State(ns, sp.checkpoint)
-	if err != nil {
-		return nil, err
-	}
-	if st.ID == "" {
-		st.ID = sp.checkpoint
-	}
-	sp.state = &st
-	return sp.state, nil
+	return p.spaces.State(ns, p.opt.States.State)
 }
 
 // enter tells where a run stands in a namespace in which it did not save a checkpoint before its first node.
 func (p *Projector) enter(ns string) error {
-	sp := p.space(ns)
-	if sp.begun {
+	sp := p.spaces.At(ns)
+	if sp.Begun {
 		return nil
 	}
 	id, err := p.opt.States.Base(p.run, ns)
 	if err != nil {
 		return err
 	}
-	sp.begun, sp.checkpoint = true, id
+	sp.Stand(id)
 	if id == "" {
 		return nil
 	}
@@ -94,12 +51,12 @@ func (p *Projector) tellStateIn(sc *scope, ns string, values bool) error {
 		if err != nil {
 			return err
 		}
-		b := event.AppendString(append(p.buf, `{"id":`...), st.ID)
+		b := jsonline.AppendString(append(p.buf, `{"id":`...), st.ID)
 		if st.Parent != "" {
-			b = appendField(b, "parent_id", st.Parent)
+			b = jsonline.AppendField(b, "parent_id", st.Parent)
 		}
-		b = appendInt(b, "step", st.Step)
-		p.buf = append(appendField(b, "source", string(st.Source)), '}')
+		b = jsonline.AppendIntField(b, "step", st.Step)
+		p.buf = append(jsonline.AppendField(b, "source", string(st.Source)), '}')
 		p.end()
 	}
 	if values && p.begin("values", "values", sc, "") {

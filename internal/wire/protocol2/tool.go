@@ -3,7 +3,7 @@ package protocol2
 import (
 	"encoding/json"
 
-	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -12,7 +12,7 @@ func (p *Projector) tool(c *call, kind string) bool {
 	if !p.begin("tools", "tools", p.open(p.env.NS), "") {
 		return false
 	}
-	p.buf = appendField(event.AppendString(append(p.buf, `{"event":`...), kind), "tool_call_id", c.id)
+	p.buf = jsonline.AppendField(jsonline.AppendString(append(p.buf, `{"event":`...), kind), "tool_call_id", c.id)
 	return true
 }
 
@@ -22,16 +22,16 @@ func (p *Projector) toolStarted(c *call) {
 	}
 	input := c.args
 	if json.Valid([]byte(input)) {
-		input = string(appendRaw(nil, []byte(input)))
+		input = string(jsonline.AppendForeign(nil, []byte(input)))
 	}
-	p.buf = appendField(appendField(p.buf, "tool_name", c.name), "input", input)
+	p.buf = jsonline.AppendField(jsonline.AppendField(p.buf, "tool_name", c.name), "input", input)
 	p.buf = append(p.buf, '}')
 	p.end()
 }
 
 func (p *Projector) toolPiece(c *call, text string) {
 	if p.tool(c, "tool-output-delta") {
-		p.buf = append(appendField(p.buf, "delta", text), '}')
+		p.buf = append(jsonline.AppendField(p.buf, "delta", text), '}')
 		p.end()
 	}
 }
@@ -39,7 +39,7 @@ func (p *Projector) toolPiece(c *call, text string) {
 func (p *Projector) toolEnded(c *call, r item.ToolResult) error {
 	if r.Error {
 		if p.tool(c, "tool-error") {
-			p.buf = append(appendField(p.buf, "message", item.JoinText(r.Content)), '}')
+			p.buf = append(jsonline.AppendField(p.buf, "message", item.JoinText(r.Content)), '}')
 			p.end()
 		}
 		return nil
@@ -51,7 +51,7 @@ func (p *Projector) toolEnded(c *call, r item.ToolResult) error {
 	if err != nil {
 		return err
 	}
-	p.buf = append(appendRaw(append(p.buf, `,"output":`...), output), '}')
+	p.buf = append(jsonline.AppendForeign(append(p.buf, `,"output":`...), output), '}')
 	p.end()
 	return nil
 }

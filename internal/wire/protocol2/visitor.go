@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
+	"github.com/tributary-ai/tributary/internal/wire/graphs"
 	"github.com/tributary-ai/tributary/item"
 )
 
@@ -63,13 +64,8 @@ func (v *visitor) RunEnded(e event.RunEnded) error {
 
 // failureOf writes why something failed.
 func failureOf(err *event.Error, reason string) string {
-	name, text := "Error", reason
-	if err != nil {
-		if name, text = err.Name, err.Message; name == "" {
-			name = err.Code
-		}
-	}
-	return string(append(appendField(event.AppendString([]byte(`{"error":`), name), "message", text), '}'))
+	name, text := graphs.Failure(err, reason)
+	return string(append(jsonline.AppendField(jsonline.AppendString([]byte(`{"error":`), name), "message", text), '}'))
 }
 
 func (v *visitor) NodeStarted(e event.NodeStarted) error {
@@ -83,18 +79,18 @@ func (v *visitor) NodeStarted(e event.NodeStarted) error {
 	if !p.begin("tasks", "tasks", p.open(x.ns), "") {
 		return nil
 	}
-	b := appendField(event.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
+	b := jsonline.AppendField(jsonline.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
 	b = append(b, `,"input":`...)
 	if len(e.Input) > 0 {
-		b = appendRaw(b, e.Input)
+		b = jsonline.AppendForeign(b, e.Input)
 	} else {
 		st, err := p.state(x.ns)
 		if err != nil {
 			return err
 		}
-		b = appendRaw(b, st.Values)
+		b = jsonline.AppendForeign(b, st.Values)
 	}
-	b = appendNames(append(b, `,"triggers":`...), e.Triggers)
+	b = jsonline.AppendStrings(append(b, `,"triggers":`...), e.Triggers)
 	b = append(b, `,"interrupts":[],"metadata":`...)
 	p.buf = append(append(b, p.metadata...), '}')
 	p.end()
@@ -120,8 +116,8 @@ func (v *visitor) NodeEnded(e event.NodeEnded) error {
 		x = &execution{id: e.Execution, ns: v.env.NS, node: v.env.Node}
 	}
 	delete(p.executions, e.Execution)
-	sp := p.space(v.env.NS)
-	sp.wrote = sp.wrote || wroteSomething(e.Update)
+	sp := p.spaces.At(v.env.NS)
+	sp.Wrote = sp.Wrote || graphs.WroteSomething(e.Update)
 	how := "completed"
 	switch {
 	case e.Error != nil:
@@ -150,7 +146,7 @@ func (p *Projector) update(x *execution, update json.RawMessage) {
 	if !p.begin("updates", "updates", p.open(x.ns), x.node) {
 		return
 	}
-	if wroteSomething(update) {
+	if graphs.WroteSomething(update) {
 		p.buf = p.appendShort(p.buf, update)
 	} else {
 		p.buf = append(p.buf, "{}"...)
@@ -162,13 +158,13 @@ func (p *Projector) result(x *execution, e event.NodeEnded) {
 	if !p.begin("tasks", "tasks", p.open(x.ns), "") {
 		return
 	}
-	b := appendField(event.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
+	b := jsonline.AppendField(jsonline.AppendString(append(p.buf, `{"id":`...), x.id), "name", x.node)
 	if e.Error != nil {
-		b = appendField(b, "error", e.Error.Message)
+		b = jsonline.AppendField(b, "error", e.Error.Message)
 	}
 	b = append(b, `,"result":`...)
-	if wroteSomething(e.Update) {
-		b = appendRaw(b, e.Update)
+	if graphs.WroteSomething(e.Update) {
+		b = jsonline.AppendForeign(b, e.Update)
 	} else {
 		b = append(b, "{}"...)
 	}
@@ -177,7 +173,7 @@ func (p *Projector) result(x *execution, e event.NodeEnded) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(event.AppendString(append(b, `{"id":`...), id), `,"value":`...)
+		b = append(jsonline.AppendString(append(b, `{"id":`...), id), `,"value":`...)
 		if q := p.questions[id]; q != nil {
 			b = append(b, q...)
 		} else {
@@ -193,18 +189,8 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 	p := v.p()
 	ns := v.env.NS
 	p.within(ns)
-	sp := p.space(ns)
-	wrote, fresh := sp.wrote || len(e.Changed) > 0, sp.fresh
-	*sp = space{checkpoint: e.ID, begun: true}
-	switch e.Source {
-	case event.FromInput: // the state before the input; the one after it is told even if the input changed nothing
-		sp.fresh = true
-		wrote = false
-	case event.FromFork, event.FromUpdate: // where the run begins
-		wrote = true
-	case event.FromLoop:
-	}
-	if !wrote && !fresh {
+	wrote, first := p.spaces.At(ns).Reached(e)
+	if !wrote && !first {
 		return nil
 	}
 	if len(e.Left) > 0 {
@@ -217,7 +203,7 @@ func (v *visitor) CheckpointSaved(e event.CheckpointSaved) error {
 		if err != nil {
 			return err
 		}
-		wrote = !bytes.Equal(st.Values, emptyObject)
+		wrote = !bytes.Equal(st.Values, graphs.Empty)
 	}
 	return p.tellState(ns, wrote)
 }
@@ -239,13 +225,13 @@ func (p *Projector) left(sc *scope, left json.RawMessage) {
 
 func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	p := v.p()
-	p.questions[e.ID] = appendRaw(nil, e.Value)
+	p.questions[e.ID] = jsonline.AppendForeign(nil, e.Value)
 	if p.asked[e.ID] { // a node that runs again after a crash asks again
 		return nil
 	}
 	p.asked[e.ID] = true
 	if p.begin("input", "input.requested", p.open(v.env.NS), "") {
-		b := event.AppendString(append(p.buf, `{"interrupt_id":`...), e.ID)
+		b := jsonline.AppendString(append(p.buf, `{"interrupt_id":`...), e.ID)
 		// JavaScript's clients read the payload, Python's the value.
 		b = append(append(b, `,"payload":`...), p.questions[e.ID]...)
 		b = append(append(b, `,"value":`...), p.questions[e.ID]...)
@@ -313,8 +299,8 @@ func (v *visitor) TurnVoided(e event.TurnVoided) error {
 	}
 	p.forget(t)
 	if p.begin("custom", "custom", p.open(v.env.NS), "") {
-		b := appendField(append(p.buf, `{"payload":{"type":"message_superseded"`...), "id", t.id)
-		p.buf = append(appendInt(b, "attempt", t.attempt), `}}`...)
+		b := jsonline.AppendField(append(p.buf, `{"payload":{"type":"message_superseded"`...), "id", t.id)
+		p.buf = append(jsonline.AppendIntField(b, "attempt", t.attempt), `}}`...)
 		p.end()
 	}
 	return nil

@@ -192,6 +192,7 @@ func BenchmarkTextDelta(b *testing.B) {
 	var dst []wire.Frame
 	b.ReportAllocs()
 	for b.Loop() {
+		env.Seq++
 		dst, _ = p.Project(dst[:0], env)
 	}
 }
@@ -199,8 +200,12 @@ func BenchmarkTextDelta(b *testing.B) {
 func TestTextDeltaAllocatesTwice(t *testing.T) {
 	p, env := inMessage(t)
 	var dst []wire.Frame
-	if n := testing.AllocsPerRun(1000, func() { dst, _ = p.Project(dst[:0], env) }); n > 2 {
-		t.Errorf("%.1f allocations", n)
+	n := testing.AllocsPerRun(1000, func() {
+		env.Seq++
+		dst, _ = p.Project(dst[:0], env)
+	})
+	if n > 2 || len(dst) != 1 {
+		t.Errorf("%.1f allocations for %d frames, want at most 2 for one", n, len(dst))
 	}
 }
 
@@ -266,4 +271,27 @@ func TestReusedMemoryHoldsTheSameFrames(t *testing.T) {
 			t.Fatalf("got  %q\nwant %q", got, want)
 		}
 	})
+}
+
+// Who listens to done alone loses nothing, also where a journal lost the end of a block.
+func TestABlockThatIsOpenWhenItsItemEndsIsDoneBeforeIt(t *testing.T) {
+	p, env := inMessage(t)
+	text := item.Block{Type: item.TextBlock, Text: "all of it"}
+	env.Seq++
+	env.Event = event.ItemEnded{Item: item.Message{ID: "msg_1", Content: []item.Block{text}}, Status: item.Completed}
+	out, err := p.Project(nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, f := range out {
+		var head struct{ Type string }
+		if err := json.Unmarshal(f.Data, &head); err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, head.Type)
+	}
+	if want := []string{"task.text.done", "task.output_item.done"}; !slices.Equal(types, want) {
+		t.Errorf("got %v, want %v", types, want)
+	}
 }

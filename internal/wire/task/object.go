@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/transcript"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -27,24 +28,24 @@ type object struct {
 func (o object) appendTask(dst []byte, t *transcript.Task) []byte {
 	dst = append(dst, `{"task_id":`...)
 	if t.ID == "" {
-		dst = event.AppendString(dst, o.run)
+		dst = jsonline.AppendString(dst, o.run)
 	} else {
-		dst = event.AppendString(dst, t.ID)
+		dst = jsonline.AppendString(dst, t.ID)
 		parent := t.Parent
 		if parent == "" {
 			parent = o.run
 		}
-		dst = appendField(dst, "parent_task_id", parent)
+		dst = jsonline.AppendField(dst, "parent_task_id", parent)
 	}
-	dst = appendField(dst, "status", standing(t))
-	dst = appendOptional(dst, "agent", t.Agent)
-	dst = appendOptional(dst, "title", t.Title)
+	dst = jsonline.AppendField(dst, "status", standing(t))
+	dst = jsonline.AppendOptField(dst, "agent", t.Agent)
+	dst = jsonline.AppendOptField(dst, "title", t.Title)
 	if t.Attempt > 1 {
-		dst = appendInt(dst, "attempt", t.Attempt)
+		dst = jsonline.AppendIntField(dst, "attempt", t.Attempt)
 	}
-	dst = appendOptional(dst, "cause", t.Cause)
+	dst = jsonline.AppendOptField(dst, "cause", t.Cause)
 	dst = appendTime(dst, "created_at", t.StartedAt)
-	dst = appendKey(dst, "output")
+	dst = jsonline.AppendKey(dst, "output")
 	dst = o.appendItems(dst, t.Items, "")
 	if t.Status != "" {
 		dst = appendEnd(dst, t)
@@ -89,12 +90,12 @@ func (o object) appendTask(dst []byte, t *transcript.Task) []byte {
 // appendChild writes who the sub-agent in a container is and why it ended.
 func appendChild(dst []byte, t *transcript.Task) []byte {
 	dst = append(dst, `,"task":{"task_id":`...)
-	dst = event.AppendString(dst, t.ID)
-	dst = appendField(dst, "status", standing(t))
-	dst = appendOptional(dst, "agent", t.Agent)
-	dst = appendOptional(dst, "title", t.Title)
+	dst = jsonline.AppendString(dst, t.ID)
+	dst = jsonline.AppendField(dst, "status", standing(t))
+	dst = jsonline.AppendOptField(dst, "agent", t.Agent)
+	dst = jsonline.AppendOptField(dst, "title", t.Title)
 	if t.Attempt > 1 {
-		dst = appendInt(dst, "attempt", t.Attempt)
+		dst = jsonline.AppendIntField(dst, "attempt", t.Attempt)
 	}
 	dst = appendTime(dst, "created_at", t.StartedAt)
 	return append(appendEnd(dst, t), '}')
@@ -117,7 +118,7 @@ func (o object) appendTasks(dst []byte, tasks []transcript.Task) []byte {
 
 // appendEnd writes what a terminal frame says beside the status.
 func appendEnd(dst []byte, t *transcript.Task) []byte {
-	dst = appendOptional(dst, "reason", t.Reason)
+	dst = jsonline.AppendOptField(dst, "reason", t.Reason)
 	if t.Error != nil {
 		dst = appendValue(dst, "error", t.Error)
 	}
@@ -137,7 +138,7 @@ func (o object) appendItems(dst []byte, items []transcript.Item, task string) []
 		it := &items[i]
 		dst = appendItem(dst, it)
 		if it.Task != "" {
-			dst = appendKey(dst, listOf(item.TypeToolResult))
+			dst = jsonline.AppendKey(dst, listOf(item.TypeToolResult))
 			dst = o.appendItems(dst, it.Items, it.Task)
 			dst = o.appendTasks(dst, it.Tasks)
 			switch it.Child.Status {
@@ -149,7 +150,7 @@ func (o object) appendItems(dst []byte, items []transcript.Item, task string) []
 		if o.content {
 			dst = appendContent(dst, it.Value)
 		}
-		dst = append(appendOptional(dst, "task_id", task), '}')
+		dst = append(jsonline.AppendOptField(dst, "task_id", task), '}')
 	}
 	return append(dst, ']')
 }
@@ -173,9 +174,9 @@ func appendContent(dst []byte, it item.Item) []byte {
 		b.Annotations = nil // people's
 		if b.Type == item.ImageBlock {
 			dst = append(dst, `{"type":"image_url","image_url":{"url":`...)
-			dst = append(event.AppendString(dst, b.URL), '}')
+			dst = append(jsonline.AppendString(dst, b.URL), '}')
 			if b.Ref != 0 {
-				dst = appendInt(dst, "id", b.Ref)
+				dst = jsonline.AppendIntField(dst, "id", b.Ref)
 			}
 			dst = append(dst, '}')
 			continue

@@ -2,7 +2,7 @@ package task
 
 import (
 	"github.com/tributary-ai/tributary/event"
-	"github.com/tributary-ai/tributary/internal/transcript"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -13,20 +13,17 @@ type visitor Projector
 func (v *visitor) projector() *Projector { return (*Projector)(v) }
 
 func (v *visitor) RunQueued(event.RunQueued) error {
-	p := v.projector()
-	p.created(p.tasks[""], event.TaskStarted{}, "task.queued")
-	p.queued = true
+	v.queued = true
+	v.projector().created(v.outline.Root(), "task.queued")
 	return nil
 }
 
 func (v *visitor) RunStarted(event.RunStarted) error {
-	p := v.projector()
-	if p.queued {
-		p.begin("task.working", p.tasks[""])
-		p.end()
-		return nil
+	if v.queued {
+		v.projector().tell("task.working", v.outline.Root())
+	} else {
+		v.projector().created(v.outline.Root(), "task.working")
 	}
-	p.created(p.tasks[""], event.TaskStarted{}, "task.working")
 	return nil
 }
 
@@ -35,19 +32,16 @@ func (v *visitor) AttemptStarted(e event.AttemptStarted) error {
 	if e.Cause == event.LostPower {
 		p.next = wire.BeyondLoss(p.next)
 	}
-	p.attempt = max(p.attempt+1, e.Attempt)
-	p.begin("task.working", p.tasks[""])
-	p.buf = appendInt(p.buf, "attempt", p.attempt)
-	p.buf = appendOptional(p.buf, "cause", e.Cause)
+	root := p.outline.Root()
+	p.begin("task.working", root)
+	p.buf = jsonline.AppendIntField(p.buf, "attempt", root.Attempt)
+	p.buf = jsonline.AppendOptField(p.buf, "cause", e.Cause)
 	p.end()
 	return nil
 }
 
-func (v *visitor) RunEnded(e event.RunEnded) error {
-	p := v.projector()
-	p.ended(p.tasks[""], e.Status, transcript.Task{Reason: e.Reason, Error: e.Error})
-	return nil
-}
+// RunEnded and the other events that begin or end a task show in what the watcher is told.
+func (v *visitor) RunEnded(event.RunEnded) error { return nil }
 
 // NodeStarted is not part of this wire: it shows what agents say, not the graph that they are made of.
 func (v *visitor) NodeStarted(event.NodeStarted) error { return nil }
@@ -60,233 +54,115 @@ func (v *visitor) CheckpointSaved(event.CheckpointSaved) error { return nil }
 
 func (v *visitor) InterruptRaised(e event.InterruptRaised) error {
 	p := v.projector()
-	p.begin("task.interrupt", p.current())
-	p.buf = appendInterrupt(appendKey(p.buf, "interrupt"), &e)
+	p.begin("task.interrupt", p.outline.Task())
+	p.buf = appendInterrupt(jsonline.AppendKey(p.buf, "interrupt"), &e)
 	p.end()
 	return nil
 }
 
 func (v *visitor) Custom(e event.Custom) error {
 	p := v.projector()
-	p.begin("task.custom", p.current())
-	p.buf = appendOptional(p.buf, "name", e.Name)
-	p.buf = appendRaw(p.buf, "data", e.Data)
+	p.begin("task.custom", p.outline.Task())
+	p.buf = jsonline.AppendOptField(p.buf, "name", e.Name)
+	p.buf = jsonline.AppendForeign(jsonline.AppendKey(p.buf, "data"), e.Data)
 	p.end()
 	return nil
 }
 
 func (v *visitor) Warned(e event.Warned) error {
 	p := v.projector()
-	p.begin("task.warning", p.current())
-	p.buf = appendField(p.buf, "code", e.Code)
-	p.buf = appendField(p.buf, "message", e.Message)
+	p.begin("task.warning", p.outline.Task())
+	p.buf = jsonline.AppendField(p.buf, "code", e.Code)
+	p.buf = jsonline.AppendField(p.buf, "message", e.Message)
 	p.end()
 	return nil
 }
 
-func (v *visitor) TaskStarted(e event.TaskStarted) error {
-	p := v.projector()
-	id := p.env.Task
-	if id == "" {
-		return nil
-	}
-	attempt := max(e.Attempt, 1)
-	t := p.tasks[id]
-	if t == nil {
-		parent := p.tasks[e.Parent]
-		if parent == nil {
-			parent = p.tasks[""]
-		}
-		t = &task{id: id, key: id, parent: parent, attempt: attempt}
-		p.add(t)
-		p.created(t, e, "task.working")
-		return nil
-	}
-	t.open = true
-	if attempt > t.attempt {
-		t.attempt = attempt
-		p.restart(t)
-		p.created(t, e, "task.working")
-		return nil
-	}
-	p.begin("task.working", t)
-	p.end()
-	return nil
-}
+// TaskStarted: see RunEnded.
+func (v *visitor) TaskStarted(event.TaskStarted) error { return nil }
 
-func (v *visitor) TaskEnded(e event.TaskEnded) error {
-	p := v.projector()
-	if t := p.current(); t.parent != nil {
-		p.ended(t, e.Status, transcript.Task{Error: e.Error})
-	}
-	return nil
-}
+// TaskEnded: see RunEnded.
+func (v *visitor) TaskEnded(event.TaskEnded) error { return nil }
 
 // ContextPrepared is for those who look into a run; they ask for the request itself.
 func (v *visitor) ContextPrepared(event.ContextPrepared) error { return nil }
 
 // TurnStarted shows only in the items that the turn produces.
-func (v *visitor) TurnStarted(e event.TurnStarted) error {
-	p := v.projector()
-	t := p.current()
-	tu := &turn{task: t, attempt: e.Attempt, open: true}
-	p.turns[e.Turn] = tu
-	t.turns = append(t.turns, tu)
-	return nil
-}
+func (v *visitor) TurnStarted(event.TurnStarted) error { return nil }
 
 // TurnEnded shows in the usage of the task's end.
-func (v *visitor) TurnEnded(e event.TurnEnded) error {
-	if t := v.projector().turns[e.Turn]; t != nil && t.open {
-		t.open, t.cut = false, e.Finish == item.FinishIncomplete
-		t.spend(e.Usage)
+func (v *visitor) TurnEnded(event.TurnEnded) error { return nil }
+
+// TurnVoided shows in its items, which are void.
+func (v *visitor) TurnVoided(event.TurnVoided) error { return nil }
+
+func (v *visitor) ItemStarted(event.ItemStarted) error {
+	if it := v.outline.Item(); it != nil {
+		v.projector().item("task.output_item.added", it)
 	}
 	return nil
 }
 
-func (v *visitor) TurnVoided(e event.TurnVoided) error {
+// ItemEnded repeats the whole item. A block that came whole is in it, and once is enough.
+func (v *visitor) ItemEnded(event.ItemEnded) error {
 	p := v.projector()
-	t := p.turns[e.Turn]
-	if t == nil || !t.open && !t.cut {
+	if p.outline.Item() == nil {
 		return nil
 	}
-	t.open, t.cut = false, false
-	t.spend(e.Usage)
-	for _, en := range t.entries {
-		p.reset(en, max(t.attempt, 1), e.Cause)
-	}
-	return nil
-}
-
-// spend counts for those who have not said yet what they spent.
-func (t *turn) spend(u item.Usage) {
-	for at := t.task; at != nil; at = at.parent {
-		if at.open {
-			at.usage = at.usage.Plus(u)
-		}
-	}
-}
-
-func (v *visitor) ItemStarted(e event.ItemStarted) error {
-	p := v.projector()
-	t := p.current()
-	key := entryKey{t.key, e.Item}
-	if old := p.entries[key]; old != nil {
-		p.reset(old, old.since, "restarted")
-	}
-	if old := t.results[e.CallID]; old != nil && e.Type == item.TypeToolResult {
-		p.reset(old, old.since, "restarted")
-	}
-	en := &entry{task: t, turn: p.turns[e.Turn], id: e.Item, index: t.items, typ: e.Type, call: e.CallID, name: e.Name, since: p.attempt, open: true}
-	if e.Type == item.TypeMessage {
-		en.role = item.Assistant
-	}
-	t.items++
-	t.entries = append(t.entries, en)
-	p.entries[key] = en
-	if en.turn != nil {
-		en.turn.entries = append(en.turn.entries, en)
-	}
-	if e.Type == item.TypeToolResult {
-		t.results[e.CallID] = en
-	}
-	it := en.shell()
-	p.item(en, &it, "task.output_item.added")
-	return nil
-}
-
-func (v *visitor) ItemEnded(e event.ItemEnded) error {
-	p := v.projector()
-	if e.Item == nil {
-		return nil
-	}
-	en := p.entry(e.Item.ItemID())
-	if en == nil {
-		return nil
-	}
-	en.open = false
-	it := en.shell()
-	if it.Status = e.Status; e.Status == "" || e.Status == item.InProgress {
-		it.Status = item.Completed
-	}
-	var blocks []item.Block
-	switch value := e.Item.(type) {
-	case item.Reasoning:
-		blocks = value.Summary
-	case item.Message:
-		blocks = value.Content
-		if value.Role != "" {
-			it.Role = value.Role
-		}
-	case item.ToolCall:
-		it.CallID, it.Name, it.Arguments = value.CallID, value.Name, value.Arguments
-		p.beginIn("task.tool_call_arguments.done", en)
-		p.buf = appendField(p.buf, "arguments", value.Arguments)
+	it := p.outline.Whole()
+	if it.Type == item.TypeToolCall {
+		p.beginIn("task.tool_call_arguments.done", p.outline.Task(), &it)
+		p.buf = jsonline.AppendField(p.buf, "arguments", it.Arguments)
 		p.end()
-	case item.ToolResult:
-		it.Name, it.Failed = value.Name, value.Error
-		blocks = value.View()
-		if child := p.contained(en); child != nil {
-			it.Task, blocks = child.id, nil
-		}
 	}
-	it.Blocks = make([]transcript.Block, len(blocks))
-	for i := range blocks {
-		it.Blocks[i] = transcript.Block{Block: blocks[i]}
-		// A block that came whole is in the item, and once is enough.
-		if i < len(en.blocks) && en.blocks[i].open {
-			p.block(en, i, &blocks[i], false, "done")
-		}
-	}
-	p.item(en, &it, "task.output_item.done")
+	p.item("task.output_item.done", &it)
 	return nil
 }
 
 func (v *visitor) BlockStarted(e event.BlockStarted) error {
-	p := v.projector()
-	en := p.entry(e.Item)
-	if en == nil || e.Block < 0 || e.Block > len(en.blocks) {
-		return nil
-	}
-	b := block{e.Type, e.Ref, true}
-	if e.Block == len(en.blocks) {
-		en.blocks = append(en.blocks, b)
-	} else {
-		en.blocks[e.Block] = b
-	}
-	p.block(en, e.Block, &item.Block{Type: e.Type, Ref: e.Ref}, true, "added")
+	v.blockOf(e.Block, true, "added")
 	return nil
+}
+
+func (v *visitor) BlockEnded(e event.BlockEnded) error {
+	v.blockOf(e.Block, false, "done")
+	return nil
+}
+
+// blockOf writes the block that the event speaks of.
+func (v *visitor) blockOf(at int, open bool, verb string) {
+	if b := v.outline.Block(); b != nil {
+		v.projector().block(v.outline.Task(), v.outline.Item(), at, b, open, verb)
+	}
 }
 
 // TextDelta is nine tenths of every stream.
 func (v *visitor) TextDelta(e event.TextDelta) error {
 	p := v.projector()
-	en := p.openBlock(e.Item, e.Block, item.TextBlock)
-	if en == nil {
+	if p.outline.Block() == nil {
 		return nil
 	}
-	if en.typ == item.TypeReasoning {
-		p.beginIn("task.reasoning_summary_text.delta", en)
-		p.buf = appendInt(p.buf, "summary_index", e.Block)
-	} else {
-		p.beginIn("task.text.delta", en)
-		p.buf = appendInt(p.buf, "block_index", e.Block)
+	typ, index := "task.text.delta", "block_index"
+	it := p.outline.Item()
+	if it.Type == item.TypeReasoning {
+		typ, index = "task.reasoning_summary_text.delta", "summary_index"
 	}
-	p.buf = appendField(p.buf, "delta", e.Text)
+	p.beginIn(typ, p.outline.Task(), it)
+	b := jsonline.AppendIntField(p.buf, index, e.Block)
+	p.buf = jsonline.AppendField(b, "delta", e.Text)
 	p.end()
 	return nil
 }
 
 func (v *visitor) ImageDelta(e event.ImageDelta) error {
 	p := v.projector()
-	en := p.openBlock(e.Item, e.Block, item.ImageBlock)
-	if en == nil {
+	b := p.outline.Block()
+	if b == nil {
 		return nil
 	}
-	p.beginBlock(en, e.Block, item.ImageBlock, "delta")
-	p.buf = appendInt(p.buf, "partial_image_index", e.Partial)
-	picture := item.Block{Type: item.ImageBlock, URL: e.URL, Ref: en.blocks[e.Block].ref}
-	p.buf = appendBlock(appendKey(p.buf, "item"), &picture, true)
+	p.beginBlock(p.outline.Task(), p.outline.Item(), e.Block, item.ImageBlock, "delta")
+	p.buf = jsonline.AppendIntField(p.buf, "partial_image_index", e.Partial)
+	p.buf = appendBlock(jsonline.AppendKey(p.buf, "item"), b, true)
 	p.end()
 	return nil
 }
@@ -294,49 +170,29 @@ func (v *visitor) ImageDelta(e event.ImageDelta) error {
 // AnnotationAdded shows in the block's done frame.
 func (v *visitor) AnnotationAdded(event.AnnotationAdded) error { return nil }
 
-func (v *visitor) BlockEnded(e event.BlockEnded) error {
-	p := v.projector()
-	en := p.entry(e.Item)
-	if en == nil || e.Block < 0 || e.Block > len(en.blocks) {
-		return nil
-	}
-	b := block{typ: e.Value.Type, ref: e.Value.Ref}
-	if e.Block == len(en.blocks) {
-		en.blocks = append(en.blocks, b)
-	} else {
-		en.blocks[e.Block] = b
-	}
-	p.block(en, e.Block, &e.Value, false, "done")
-	return nil
-}
-
 func (v *visitor) ArgumentsDelta(e event.ArgumentsDelta) error {
 	p := v.projector()
-	en := p.entry(e.Item)
-	if en == nil || en.typ != item.TypeToolCall {
-		return nil
+	if it := p.outline.Item(); it != nil {
+		p.beginIn("task.tool_call_arguments.delta", p.outline.Task(), it)
+		p.buf = jsonline.AppendField(p.buf, "delta", e.Text)
+		p.end()
 	}
-	p.beginIn("task.tool_call_arguments.delta", en)
-	p.buf = appendField(p.buf, "delta", e.Text)
-	p.end()
 	return nil
 }
 
 func (v *visitor) ToolProgressed(e event.ToolProgressed) error {
 	p := v.projector()
-	en := p.entry(e.Item)
-	if en == nil || en.typ != item.TypeToolResult || !en.open {
-		return nil
+	if it := p.outline.Item(); it != nil {
+		p.beginIn("task.tool_progress", p.outline.Task(), it)
+		p.buf = appendProgress(p.buf, &e)
+		p.end()
 	}
-	p.beginIn("task.tool_progress", en)
-	p.buf = appendProgress(p.buf, &e)
-	p.end()
 	return nil
 }
 
 func (v *visitor) TeamFormed(e event.TeamFormed) error {
 	p := v.projector()
-	p.begin("task.team.formed", p.current())
+	p.begin("task.team.formed", p.outline.Task())
 	p.buf = appendValue(p.buf, "team", team(e))
 	p.end()
 	return nil
@@ -344,7 +200,7 @@ func (v *visitor) TeamFormed(e event.TeamFormed) error {
 
 func (v *visitor) PlanUpdated(e event.PlanUpdated) error {
 	p := v.projector()
-	p.begin("task.plan.updated", p.current())
+	p.begin("task.plan.updated", p.outline.Task())
 	p.buf = appendValue(p.buf, "plan", plan(e))
 	p.end()
 	return nil
@@ -352,20 +208,28 @@ func (v *visitor) PlanUpdated(e event.PlanUpdated) error {
 
 func (v *visitor) Spoken(e event.Spoken) error {
 	p := v.projector()
-	p.begin("task.spoken", p.current())
-	p.buf = appendField(p.buf, "id", e.ID)
-	p.buf = appendOptional(p.buf, "to", e.To)
-	p.buf = appendField(p.buf, "text", e.Text)
+	t := p.outline.Task()
+	if t == nil {
+		return nil
+	}
+	p.begin("task.spoken", t)
+	p.buf = jsonline.AppendField(p.buf, "id", e.ID)
+	p.buf = jsonline.AppendOptField(p.buf, "to", e.To)
+	p.buf = jsonline.AppendField(p.buf, "text", e.Text)
 	p.end()
 	return nil
 }
 
 func (v *visitor) TeamDissolved(e event.TeamDissolved) error {
 	p := v.projector()
-	p.begin("task.team.dissolved", p.current())
-	p.buf = appendField(p.buf, "team_id", e.Team)
-	p.buf = appendField(p.buf, "outcome", life(e.Outcome))
-	p.buf = appendOptional(p.buf, "reason", e.Reason)
+	t := p.outline.Task()
+	if t == nil {
+		return nil
+	}
+	p.begin("task.team.dissolved", t)
+	p.buf = jsonline.AppendField(p.buf, "team_id", e.Team)
+	p.buf = jsonline.AppendField(p.buf, "outcome", life(e.Outcome))
+	p.buf = jsonline.AppendOptField(p.buf, "reason", e.Reason)
 	p.end()
 	return nil
 }

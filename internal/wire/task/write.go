@@ -2,7 +2,6 @@ package task
 
 import (
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -11,77 +10,44 @@ import (
 	"github.com/tributary-ai/tributary/item"
 )
 
-// The append functions write into a buffer in the manner of strconv, because most frames are one short delta
-// and reflection would cost more than all the rest.
-
-func appendField(dst []byte, key, value string) []byte {
-	return event.AppendString(appendKey(dst, key), value)
-}
-
-func appendOptional(dst []byte, key, value string) []byte {
-	if value == "" {
-		return dst
-	}
-	return appendField(dst, key, value)
-}
-
-func appendInt(dst []byte, key string, n int) []byte {
-	return strconv.AppendInt(appendKey(dst, key), int64(n), 10)
-}
-
 func appendTime(dst []byte, key string, at time.Time) []byte {
 	if at.IsZero() {
 		return dst
 	}
-	dst = append(appendKey(dst, key), '"')
+	dst = append(jsonline.AppendKey(dst, key), '"')
 	return append(at.UTC().AppendFormat(dst, time.RFC3339Nano), '"')
 }
 
-func appendKey(dst []byte, key string) []byte {
-	dst = append(dst, ',', '"')
-	dst = append(dst, key...)
-	return append(dst, '"', ':')
-}
-
 // appendValue writes what comes seldom with encoding/json. The values are ours and always encode, but for raw
-// JSON from outside, which appendRaw is for.
+// JSON from outside, which jsonline.AppendForeign is for.
 func appendValue(dst []byte, key string, v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
 		data = []byte("null")
 	}
-	return append(appendKey(dst, key), data...)
-}
-
-// appendRaw writes foreign JSON on one line; what is no JSON becomes null.
-func appendRaw(dst []byte, key string, raw json.RawMessage) []byte {
-	dst, err := jsonline.AppendRaw(appendKey(dst, key), raw)
-	if err != nil {
-		return append(dst, "null"...)
-	}
-	return dst
+	return append(jsonline.AppendKey(dst, key), data...)
 }
 
 // appendBlock writes a block of the user's view. While it grows, its annotations are kept back.
 func appendBlock(dst []byte, b *item.Block, open bool) []byte {
 	dst = append(dst, `{"type":`...)
-	dst = event.AppendString(dst, string(b.Type))
+	dst = jsonline.AppendString(dst, string(b.Type))
 	if b.Type == item.TextBlock || b.Text != "" {
-		dst = appendField(dst, "text", b.Text)
+		dst = jsonline.AppendField(dst, "text", b.Text)
 	}
 	if b.Type == item.ImageBlock {
 		dst = append(dst, `,"image_url":{"url":`...)
-		dst = append(event.AppendString(dst, b.URL), '}')
+		dst = append(jsonline.AppendString(dst, b.URL), '}')
 	} else {
-		dst = appendOptional(dst, "url", b.URL)
+		dst = jsonline.AppendOptField(dst, "url", b.URL)
 	}
-	dst = appendOptional(dst, "mime_type", b.MIME)
-	dst = appendOptional(dst, "name", b.Name)
+	dst = jsonline.AppendOptField(dst, "mime_type", b.MIME)
+	dst = jsonline.AppendOptField(dst, "name", b.Name)
 	if b.Foreign != nil {
-		dst = appendRaw(dst, "foreign", b.Foreign)
+		dst = jsonline.AppendForeign(jsonline.AppendKey(dst, "foreign"), b.Foreign)
 	}
 	if b.Ref != 0 {
-		dst = appendInt(dst, "id", b.Ref)
+		dst = jsonline.AppendIntField(dst, "id", b.Ref)
 	}
 	if len(b.Annotations) > 0 && !open {
 		dst = append(dst, `,"annotations":[`...)
@@ -90,15 +56,15 @@ func appendBlock(dst []byte, b *item.Block, open bool) []byte {
 				dst = append(dst, ',')
 			}
 			dst = append(dst, `{"type":`...)
-			dst = event.AppendString(dst, string(a.Type))
+			dst = jsonline.AppendString(dst, string(a.Type))
 			if a.Ref != 0 {
-				dst = appendInt(dst, "reference_id", a.Ref)
+				dst = jsonline.AppendIntField(dst, "reference_id", a.Ref)
 			}
-			dst = appendInt(dst, "start_index", a.Start)
-			dst = appendInt(dst, "end_index", a.End)
-			dst = appendOptional(dst, "url", a.URL)
-			dst = appendOptional(dst, "title", a.Title)
-			dst = append(appendOptional(dst, "quote", a.Quote), '}')
+			dst = jsonline.AppendIntField(dst, "start_index", a.Start)
+			dst = jsonline.AppendIntField(dst, "end_index", a.End)
+			dst = jsonline.AppendOptField(dst, "url", a.URL)
+			dst = jsonline.AppendOptField(dst, "title", a.Title)
+			dst = append(jsonline.AppendOptField(dst, "quote", a.Quote), '}')
 		}
 		dst = append(dst, ']')
 	}
@@ -110,7 +76,7 @@ func appendItem(dst []byte, it *transcript.Item) []byte {
 	dst = appendHead(dst, it)
 	switch {
 	case it.Type == item.TypeToolCall:
-		return appendField(dst, "arguments", it.Arguments)
+		return jsonline.AppendField(dst, "arguments", it.Arguments)
 	case it.Type == item.TypeToolResult && it.Failed:
 		dst = append(dst, `,"is_error":true`...)
 	}
@@ -120,7 +86,7 @@ func appendItem(dst []byte, it *transcript.Item) []byte {
 	if it.Task != "" {
 		return dst
 	}
-	dst = append(appendKey(dst, listOf(it.Type)), '[')
+	dst = append(jsonline.AppendKey(dst, listOf(it.Type)), '[')
 	for i := range it.Blocks {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -133,22 +99,22 @@ func appendItem(dst []byte, it *transcript.Item) []byte {
 // appendHead writes what an item is, without what it has grown by, and without the closing brace.
 func appendHead(dst []byte, it *transcript.Item) []byte {
 	dst = append(dst, `{"type":`...)
-	dst = event.AppendString(dst, string(it.Type))
-	dst = appendField(dst, "id", it.ID)
-	dst = appendField(dst, "status", string(it.Status))
+	dst = jsonline.AppendString(dst, string(it.Type))
+	dst = jsonline.AppendField(dst, "id", it.ID)
+	dst = jsonline.AppendField(dst, "status", string(it.Status))
 	if it.Attempt > 1 {
-		dst = appendInt(dst, "attempt", it.Attempt)
+		dst = jsonline.AppendIntField(dst, "attempt", it.Attempt)
 	}
 	switch it.Type {
 	case item.TypeReasoning:
 	case item.TypeToolCall:
-		dst = appendField(dst, "call_id", it.CallID)
-		dst = appendField(dst, "name", it.Name)
+		dst = jsonline.AppendField(dst, "call_id", it.CallID)
+		dst = jsonline.AppendField(dst, "name", it.Name)
 	case item.TypeToolResult:
-		dst = appendField(dst, "call_id", it.CallID)
-		dst = appendOptional(dst, "name", it.Name)
+		dst = jsonline.AppendField(dst, "call_id", it.CallID)
+		dst = jsonline.AppendOptField(dst, "name", it.Name)
 	case item.TypeMessage:
-		dst = appendField(dst, "role", string(it.Role))
+		dst = jsonline.AppendField(dst, "role", string(it.Role))
 	}
 	return dst
 }
@@ -232,9 +198,9 @@ func team(e event.TeamFormed) teamObject {
 
 func appendInterrupt(dst []byte, e *event.InterruptRaised) []byte {
 	dst = append(dst, `{"id":`...)
-	dst = event.AppendString(dst, e.ID)
-	dst = appendOptional(dst, "ask", string(e.Ask))
-	dst = appendRaw(dst, "value", e.Value)
+	dst = jsonline.AppendString(dst, e.ID)
+	dst = jsonline.AppendOptField(dst, "ask", string(e.Ask))
+	dst = jsonline.AppendForeign(jsonline.AppendKey(dst, "value"), e.Value)
 	if len(e.Options) > 0 {
 		dst = appendValue(dst, "options", e.Options)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/wire"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -276,20 +277,15 @@ func (p *Projector) chunk(x *text, w *worker, piece string) error {
 	b := make([]byte, 0, 192+len(piece))
 	b = append(append(b, `{"type":"`...), k.name...)
 	b = strconv.AppendUint(append(b, `","sequence":`...), p.next, 10)
-	b = event.AppendString(append(b, `,"run":`...), p.env.Run)
-	member := func(name, value string) {
-		if value != "" {
-			b = event.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
-		}
-	}
-	member("team", p.team)
+	b = jsonline.AppendField(b, "run", p.env.Run)
+	b = jsonline.AppendOptField(b, "team", p.team)
 	if w != nil {
-		member("expert", w.expert)
-		member("phase", w.phase)
-		member("task", w.task)
+		b = jsonline.AppendOptField(b, "expert", w.expert)
+		b = jsonline.AppendOptField(b, "phase", w.phase)
+		b = jsonline.AppendOptField(b, "task", w.task)
 	}
-	b = strconv.AppendInt(append(b, `,"attempt":`...), int64(x.attempt), 10)
-	member("delta", piece)
+	b = jsonline.AppendIntField(b, "attempt", x.attempt)
+	b = jsonline.AppendOptField(b, "delta", piece)
 	p.frame(append(b, '}'))
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // errSyntax says that a payload is no JSON.
@@ -121,7 +123,7 @@ func (r *Reader) key() []byte {
 	}
 	raw, plain := r.quoted()
 	if !plain {
-		raw = unescaped(nil, raw) // a name must outlive the strings in its value
+		raw = r.meant(nil, raw) // a name must outlive the strings in its value
 	}
 	if !r.take(':') {
 		r.fail()
@@ -178,8 +180,18 @@ func (r *Reader) Word() []byte {
 	if plain {
 		return raw
 	}
-	r.buf = unescaped(r.buf[:0], raw)
+	r.buf = r.meant(r.buf[:0], raw)
 	return r.buf
+}
+
+// meant appends what stands between the quotes of a string.
+func (r *Reader) meant(dst, raw []byte) []byte {
+	dst, ok := jsonline.AppendText(dst, raw)
+	if !ok {
+		r.fail()
+		return nil
+	}
+	return dst
 }
 
 // quoted reads a string without taking it apart. It is plain if what stands between the quotes is what it means.
@@ -192,10 +204,6 @@ func (r *Reader) quoted() (raw []byte, plain bool) {
 			raw = r.data[start:i]
 			r.at = i + 1
 			r.space()
-			if escapes && !escapesValid(raw) {
-				r.fail()
-				return nil, true
-			}
 			return raw, !escapes && (ascii || utf8.Valid(raw))
 		case c == '\\':
 			escapes = true

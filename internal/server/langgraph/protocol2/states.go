@@ -28,8 +28,7 @@ func (t *threadStates) State(ns, checkpoint string) (protocol2.State, error) {
 	if t.of == nil {
 		t.of = t.states.Of(run.Run{Thread: t.thread, Owner: t.who.Owner})
 	}
-	st, err := t.of.State(ns, checkpoint)
-	return protocol2.State{ID: st.ID, Parent: st.Parent, Step: st.Step, Source: st.Source, Values: st.Values}, err
+	return t.of.State(ns, checkpoint)
 }
 
 // Base returns where a run stood in a namespace when it began.
