@@ -65,6 +65,9 @@ func (w *world) settable() (routes []string) {
 					schema = string(named)
 				}
 			}
+			if strings.HasPrefix(path, "/api/") { // there a context is a text
+				continue
+			}
 			if strings.Contains(schema, `"context":{`) || strings.Contains(schema, `"configurable":{`) {
 				routes = append(routes, strings.ToUpper(method)+" "+path)
 			}
@@ -129,11 +132,11 @@ func TestSettingsAreReadAlikeOnEveryRoute(t *testing.T) {
 	want := settings{"Oslo", "kelvin"}
 	for _, route := range slices.Sorted(maps.Keys(beginners)) {
 		method, path, _ := strings.Cut(route, " ")
-		for i, settings := range []string{
+		for i, told := range []string{
 			settled(route, `{"city":"Oslo","unit":"kelvin"}`, `{}`), settled(route, `{}`, `{"city":"Oslo","unit":"kelvin"}`),
 			settled(route, `{"city":"Oslo"}`, `{"unit":"kelvin"}`), settled(route, `{"unit":"kelvin"}`, `{"city":"Oslo"}`),
 		} {
-			text := strings.NewReplacer("GRAPH", "clerk", "SETTINGS", settings).Replace(strings.ReplaceAll(body(route), `"input":{}`, `"input":{"x":"go"}`))
+			text := strings.NewReplacer("GRAPH", "clerk", "SETTINGS", told).Replace(strings.ReplaceAll(beginners[route], `"input":{}`, `"input":{"x":"go"}`))
 			thread := fmt.Sprintf("told-%d-%d", len(path), i)
 			res, answer := w.call(method, strings.ReplaceAll(path, "{thread_id}", thread), text)
 			if res.StatusCode != 200 || strings.Contains(answer, `"type":"error"`) {
@@ -141,16 +144,14 @@ func TestSettingsAreReadAlikeOnEveryRoute(t *testing.T) {
 			}
 			w.idle()
 			mu.Lock()
-			if len(heard) != 2 || heard[0] != want || heard[1] != want || slices.ContainsFunc(built, func(s struct{ City, Unit string }) bool { return s != want }) {
-				t.Errorf("%s, %s: built from %v, and nodes read %v; want %v", route, settings, built, heard, want)
+			if len(heard) != 2 || heard[0] != want || heard[1] != want || slices.ContainsFunc(built, func(s settings) bool { return s != want }) {
+				t.Errorf("%s, %s: built from %v, and nodes read %v; want %v", route, told, built, heard, want)
 			}
 			built, heard = nil, nil
 			mu.Unlock()
 		}
 	}
 }
-
-func body(route string) string { return beginners[route] }
 
 // idle returns when no task is under way.
 func (w *world) idle() {

@@ -381,7 +381,7 @@ func TestAToolsContentIsATextExactlyIfAllOfItIs(t *testing.T) {
 		m := item.Message{Role: item.Tool, CallID: "c"}
 		allText := true
 		for range rapid.IntRange(1, 4).Draw(t, "blocks") {
-			b := item.Block{Type: item.TextBlock, Text: rapid.StringMatching(`[a-z<\n"]{0,6}`).Draw(t, "text"), Ref: rapid.IntRange(0, 2).Draw(t, "ref")}
+			b := item.Block{Type: item.TextBlock, Text: rapid.StringMatching(`[a-z<\n"]{1,6}`).Draw(t, "text"), Ref: rapid.IntRange(0, 2).Draw(t, "ref")}
 			if rapid.IntRange(0, 4).Draw(t, "picture") == 0 {
 				b, allText = item.Block{Type: item.ImageBlock, URL: "https://a/b.png"}, false
 			}

@@ -18,7 +18,7 @@ var (
 
 // namesIn are the members of bodies, beside paths, in which threads are named.
 var namesIn = map[string]string{
-	"POST /threads": `{"thread_id":"NAME"}`, "POST /tasks": `{"input":"hi","assistant":"chat","thread_id":"NAME"}`, "POST /runs/cancel": `{"thread_id":"NAME","run_ids":[]}`,
+	"POST /threads": `{"thread_id":"NAME"}`, "POST /tasks": `{"input":"hi","assistant":"chat","thread_id":"NAME"}`, "POST /runs/cancel": `{"thread_id":"NAME","run_ids":["11111111-2222-4333-8444-555555555555"]}`,
 	"POST /teams": `{"question":"hi","assistant":"chat","thread_id":"NAME"}`, "POST /threads/prune": `{"thread_ids":["NAME"]}`,
 }
 

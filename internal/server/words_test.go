@@ -50,20 +50,19 @@ func TestAWordOfTheQueryWithoutAValueWasNotSaid(t *testing.T) {
 			if method == http.MethodDelete && strings.HasPrefix(plain, "20") {
 				return // it is gone, and the same again would be answered otherwise
 			}
-			if again := w.answer(method, path+"?"+word, body); again != plain { // it tells of something that moves
-				plain, _, _ = strings.Cut(plain, "\n")
-			} else if strings.Contains(plain, "\n{") || strings.Contains(plain, "\n[") {
-				whole++
-			}
 			empty := spelled[(routes+i)%len(spelled)]
 			for _, query := range []string{empty + "&" + word, word + "&" + empty} {
 				got := w.answer(method, path+"?"+query, body)
-				if !strings.Contains(plain, "\n") {
+				if again := w.answer(method, path+"?"+word, body); again != plain { // it tells of something that moves
+					plain, _, _ = strings.Cut(again, "\n")
 					got, _, _ = strings.Cut(got, "\n")
+				} else if strings.Contains(plain, "\n") {
+					whole++
 				}
 				if got != plain {
 					t.Errorf("%s?%s\n got %.300s\nwant %.300s\nas with %q alone", route, query, got, plain, word)
 				}
+				plain = w.answer(method, path+"?"+word, body)
 			}
 		}
 	}
