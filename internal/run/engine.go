@@ -446,7 +446,7 @@ func (e *Engine) cancelActive(id string, cause error) {
 }
 
 // Wait returns a run when it has ended. A run that was rolled back no longer exists: ErrNotFound. Of a run that executes here it reads
-// what is written from now on, and nothing from disk.
+// what is written from now on, and nothing that was written before.
 func (e *Engine) Wait(ctx context.Context, who Identity, id string) (Run, error) {
 	c := e.opt.Journal.AtEnd(id) // first, so that no end is missed between a look at the run and this
 	defer c.Close()
