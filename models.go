@@ -72,15 +72,16 @@ func offlineModel() model.Models { return OneModel(offline.New(offline.Options{}
 func (r *Runtime) maxSteps(c Config) (int, error) {
 	for _, raw := range []json.RawMessage{c.Context, c.Configurable} {
 		var said struct {
-			MaxSteps *int `json:"max_steps"`
+			MaxSteps json.RawMessage `json:"max_steps"`
 		}
-		if len(raw) == 0 || json.Unmarshal(raw, &said) != nil || said.MaxSteps == nil {
-			continue // a context may be anything
+		if len(raw) == 0 || json.Unmarshal(raw, &said) != nil || len(said.MaxSteps) == 0 || string(said.MaxSteps) == "null" {
+			continue
 		}
-		if *said.MaxSteps < 1 || *said.MaxSteps > 10_000 {
-			return 0, run.Invalidf("max_steps", "must be between 1 and 10000, not %d", *said.MaxSteps)
+		var steps int
+		if err := json.Unmarshal(said.MaxSteps, &steps); err != nil || steps < 1 || steps > 10_000 {
+			return 0, run.Invalidf("max_steps", "must be a whole number between 1 and 10000, not %.20s", said.MaxSteps)
 		}
-		return *said.MaxSteps, nil
+		return steps, nil
 	}
 	return r.opt.MaxSteps, nil
 }

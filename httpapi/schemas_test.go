@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tributary-ai/tributary"
@@ -38,15 +39,45 @@ func TestSchemasTellWhatCanBeConfigured(t *testing.T) {
 			t.Errorf("%s has %q, want %q", name, names, want)
 		}
 	}
-	// A model that it names can be asked for, and no other.
-	names := got.Config.Properties["model_name"].Enum
-	if len(names) == 0 {
+	// Every word that it names can be said, in either place, and nothing else.
+	ask := func(settings map[string]any) (status int, field string) {
+		body, err := json.Marshal(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, text := w.call("POST", "/runs/wait", `{"assistant_id":"agent","input":{"messages":[{"role":"user","content":"hi"}]},`+string(body[1:]))
+		var problem struct{ Field string }
+		_ = json.Unmarshal([]byte(text), &problem) // an answer has none
+		return res.StatusCode, problem.Field
+	}
+	if len(got.Config.Properties["model_name"].Enum) == 0 {
 		t.Fatalf("no model is named: %s", text)
 	}
-	for name, status := range map[string]int{names[0]: 200, "no-such-model": 422} {
-		body := `{"assistant_id":"agent","input":{"messages":[{"role":"user","content":"hi"}]},"context":{"model_name":"` + name + `"}}`
-		if res, text := w.call("POST", "/runs/wait", body); res.StatusCode != status {
-			t.Errorf("%s: got %d, want %d: %s", name, res.StatusCode, status, text)
+	for name, p := range got.Config.Properties {
+		good, bad := []any{}, []any{[]string{"x"}, map[string]any{"x": 1}}
+		for _, word := range p.Enum {
+			good = append(good, word)
+		}
+		switch p.Type {
+		case "integer":
+			good, bad = append(good, 7), append(bad, "seven", true, 1.5)
+		case "boolean":
+			good, bad = append(good, true, false), append(bad, "yes", 1)
+		default:
+			if bad = append(bad, 1, true); p.Enum != nil {
+				bad = append(bad, "no-such-word")
+			} else {
+				good = append(good, "medium")
+			}
+		}
+		for status, values := range map[int][]any{200: good, 422: bad} {
+			for _, v := range values {
+				for place, settings := range map[string]map[string]any{"context": {"context": map[string]any{name: v}}, "configurable": {"config": map[string]any{"configurable": map[string]any{name: v}}}} {
+					if got, field := ask(settings); got != status || status == 422 && !strings.HasSuffix(field, name) {
+						t.Errorf("%s: %v in %s: got %d about %q, want %d", name, v, place, got, field, status)
+					}
+				}
+			}
 		}
 	}
 }

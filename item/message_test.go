@@ -374,3 +374,36 @@ func TestAToolsContentIsATextWhereItCanBe(t *testing.T) {
 		t.Errorf("artifact: got %s", got.Artifact)
 	}
 }
+
+// Whatever a tool returns: its content is one text if all of it is text, and nothing is lost by that.
+func TestAToolsContentIsATextExactlyIfAllOfItIs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := item.Message{Role: item.Tool, CallID: "c"}
+		allText := true
+		for range rapid.IntRange(1, 4).Draw(t, "blocks") {
+			b := item.Block{Type: item.TextBlock, Text: rapid.StringMatching(`[a-z<\n"]{1,6}`).Draw(t, "text"), Ref: rapid.IntRange(0, 2).Draw(t, "ref")}
+			if rapid.IntRange(0, 4).Draw(t, "picture") == 0 {
+				b, allText = item.Block{Type: item.ImageBlock, URL: "https://a/b.png"}, false
+			}
+			m.Content = append(m.Content, b)
+		}
+		if rapid.Bool().Draw(t, "for people") {
+			m.Blocks = item.Text("a page")
+		}
+		data, err := m.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown struct{ Content any }
+		if err := json.Unmarshal(data, &shown); err != nil {
+			t.Fatal(err)
+		}
+		if _, text := shown.Content.(string); text != allText {
+			t.Fatalf("all is text: %v; got %s", allText, data)
+		}
+		var again item.Message
+		if err := again.UnmarshalJSON(data); err != nil || !reflect.DeepEqual(again.Content, m.Content) || !reflect.DeepEqual(again.Blocks, m.Blocks) {
+			t.Fatalf("%s (%v)\n got %+v\nwant %+v", data, err, again, m)
+		}
+	})
+}

@@ -172,7 +172,7 @@ func wrapped(content []item.Block) []item.Block {
 }
 
 // tag is what begins a tag, however it is spelled.
-var tag = regexp.MustCompile(`(?i)<(/?\s*referencable-item)`)
+var tag = regexp.MustCompile(`(?i)<(\s*/?\s*referencable-item)`)
 
 // escaped returns a copy in which no text is, or holds, a tag: what tools and pages say must not pass for the pool's own marks. It
 // reports whether there was one.

@@ -37,6 +37,17 @@ func (j *Journal) Cursor(run string, after Position) *Cursor {
 	return &Cursor{j: j, run: run, pos: after, tail: j.acquire(run), checked: after.Seq == 0}
 }
 
+// AtEnd is a Cursor at the end of what this process has written of a run, for those who wait for its end and need nothing of what came
+// before. Of a run that nobody here writes it is at the beginning.
+func (j *Journal) AtEnd(run string) *Cursor {
+	c := j.Cursor(run, Position{})
+	if last, ok := c.tail.last(); ok {
+		c.pos = Position{last.Epoch, last.Seq}
+		_, c.ended = last.Event.(event.RunEnded)
+	}
+	return c
+}
+
 // Close gives the cursor back.
 func (c *Cursor) Close() {
 	if c.tail != nil {

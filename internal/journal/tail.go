@@ -116,3 +116,15 @@ func (t *tail) at(seq uint64) (event.Envelope, bool) {
 	}
 	return event.Envelope{}, false
 }
+
+// last returns the newest event, if the tail has any.
+func (t *tail) last() (event.Envelope, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(t.batches)
+	if n == 0 {
+		return event.Envelope{}, false
+	}
+	events := t.batches[n-1].events
+	return events[len(events)-1], true
+}

@@ -255,3 +255,44 @@ func TestOnlyAConfiguredProxyIsUsed(t *testing.T) {
 	}
 	res.Body.Close()
 }
+
+// What the settings allow can be reached, and nothing else that could not be reached without them: webhooks to private addresses are
+// allowed one range at a time.
+func TestAnAllowedRangeOpensItselfAndNothingElse(t *testing.T) {
+	before := ownAddresses
+	defer func() { ownAddresses = before }()
+	ownAddresses = func() ([]net.Addr, error) { return nil, nil }
+	near := rapid.Custom(func(t *rapid.T) netip.Addr { // mostly what is not public
+		b := [4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "ipv4"))
+		b[0] = rapid.SampledFrom([]byte{10, 127, 169, 172, 192, b[0]}).Draw(t, "first")
+		if b[0] == 172 {
+			b[1] = 16 + b[1]%16
+		}
+		return netip.AddrFrom4(b)
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		allowed, err := near.Draw(t, "allowed").Prefix(rapid.IntRange(8, 32).Draw(t, "bits"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := ParseAllow([]string{allowed.String()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ip := near.Draw(t, "ip")
+		if rapid.Bool().Draw(t, "inside") { // of the range
+			b, in := ip.As4(), allowed.Addr().As4()
+			for i := range allowed.Bits() {
+				b[i/8] = b[i/8]&^(0x80>>(i%8)) | in[i/8]&(0x80>>(i%8))
+			}
+			ip = netip.AddrFrom4(b)
+		}
+		plain, opened := New(Options{}), New(Options{Allow: list})
+		defer plain.Close()
+		defer opened.Close()
+		want := plain.reach(ip.String(), ip) == nil || allowed.Contains(ip)
+		if err := opened.reach(ip.String(), ip); (err == nil) != want {
+			t.Fatalf("%v with %v allowed: %v, want reached %v", ip, allowed, err, want)
+		}
+	})
+}

@@ -121,7 +121,7 @@ func unmarshalObject(raw json.RawMessage, m *map[string]json.RawMessage) error {
 	return json.Unmarshal(raw, m)
 }
 
-// Settings are what a graph is built from: its configurable values and its context. LangGraph's clients of today write into the
+// Settings are what a graph is built from and what its nodes read: its configurable values and its context. LangGraph's clients of today write into the
 // context what those of yesterday wrote into config.configurable, so either tells what the other does not.
 func (r *Request) Settings() (configurable, context json.RawMessage, err error) {
 	var c struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -444,20 +445,23 @@ func (e *Engine) cancelActive(id string, cause error) {
 	}
 }
 
-// Wait returns a run when it has ended. A run that was rolled back no longer exists: ErrNotFound.
+// Wait returns a run when it has ended. A run that was rolled back no longer exists: ErrNotFound. Of a run that executes here it reads
+// what is written from now on, and nothing that was written before.
 func (e *Engine) Wait(ctx context.Context, who Identity, id string) (Run, error) {
+	c := e.opt.Journal.AtEnd(id) // first, so that no end is missed between a look at the run and this
+	defer c.Close()
 	if r, err := e.opt.Store.Run(ctx, who, id); err != nil || r.Status.Ended() {
 		return r, err
 	}
-	for _, err := range e.opt.Journal.Follow(ctx, id, journal.Position{}) {
-		if errors.Is(err, journal.ErrGone) {
-			break
+	for {
+		_, err := c.Next(ctx)
+		if errors.Is(err, io.EOF) || errors.Is(err, journal.ErrGone) {
+			return e.opt.Store.Run(ctx, who, id)
 		}
 		if err != nil {
 			return Run{}, err
 		}
 	}
-	return e.opt.Store.Run(ctx, who, id)
 }
 
 // Active is the number of runs that execute here.

@@ -234,13 +234,16 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 	}
 	req := x.r.Request
 	exec := graph.Execution{
-		Thread: x.r.Thread, Run: x.r.ID, Context: req.Context,
+		Thread: x.r.Thread, Run: x.r.ID,
 		Input: req.Input, From: req.Checkpoint, Continue: x.ledger.checkpoints,
 		InterruptBefore: req.InterruptBefore, InterruptAfter: req.InterruptAfter, Durability: graph.Durability(req.Durability),
 		Checkpoints: x.e.opt.Checkpoints, Recorder: x.rec, Recall: x.recall,
 		Log: x.e.opt.Log, Control: x.control, Cache: x.e.states, OmitValues: true, NewThread: x.newThread, Secret: req.Secrets.Secret, Requests: x.e.opt.Requests, Limit: x.e.opt.RecursionLimit,
 	}
 	if exec.Config, exec.RecursionLimit, err = configOf(x.r); err != nil {
+		return graph.Result{}, err
+	}
+	if exec.Config.Configurable, exec.Context, err = req.Settings(); err != nil { // nodes read what their graph was built from
 		return graph.Result{}, err
 	}
 	if len(req.Command) > 0 && string(req.Command) != "null" {
@@ -261,16 +264,15 @@ func (x *execution) graph(ctx context.Context) (graph.Result, error) {
 func configOf(r Run) (graph.Config, int, error) {
 	c := graph.Config{Owner: r.Owner, Assistant: r.Assistant, Metadata: r.Request.Metadata}
 	var w struct {
-		Configurable   json.RawMessage `json:"configurable"`
-		Tags           []string        `json:"tags"`
-		RecursionLimit int             `json:"recursion_limit"`
+		Tags           []string `json:"tags"`
+		RecursionLimit int      `json:"recursion_limit"`
 	}
 	if len(r.Request.Config) > 0 {
 		if err := json.Unmarshal(r.Request.Config, &w); err != nil {
 			return c, 0, Invalidf("config", "%v", err)
 		}
 	}
-	c.Configurable, c.Tags = w.Configurable, w.Tags
+	c.Tags = w.Tags
 	return c, w.RecursionLimit, nil
 }
 

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 )
 
@@ -135,6 +137,9 @@ func (e *Engine) Order(ctx context.Context, who Identity, o Order) (Run, error) 
 // Start creates the run. When it returns, the run will end, whatever happens.
 func (d *Draft) Start(ctx context.Context) (Run, error) {
 	if len(d.answers) > 0 {
+		if err := d.askerEnds(ctx); err != nil {
+			return Run{}, err
+		}
 		// To check a question and to answer it is one act.
 		lock := d.engine.answering.of(d.Thread)
 		lock.Lock()
@@ -160,6 +165,38 @@ func (e *Engine) Asked(ctx context.Context, who Identity, thread string) ([]grap
 		return nil, err
 	}
 	return snap.Open(), nil
+}
+
+// askerPatience is how long an answer waits for the run that asks to end, which is about to.
+const askerPatience = 10 * time.Second
+
+// askerEnds waits for the end of a run that has asked what is answered here. A question is told a moment before its run has ended, and whoever
+// answers within that moment does nothing wrong.
+func (d *Draft) askerEnds(ctx context.Context) error {
+	th, err := d.engine.opt.Store.Thread(ctx, d.who, d.Thread)
+	if err != nil || th.Status != Busy {
+		return missing(err, "thread_id", d.Thread)
+	}
+	flying, err := d.engine.opt.Store.ThreadRuns(ctx, d.who, d.Thread, Running, 1, 0)
+	if err != nil || len(flying) == 0 {
+		return err
+	}
+	for env, err := range d.engine.opt.Journal.Read(ctx, flying[0].ID, 0) {
+		if err != nil {
+			return err
+		}
+		e, asks := env.Event.(event.InterruptRaised)
+		if _, answered := d.answers[e.ID]; !asks || !answered {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, askerPatience)
+		defer cancel()
+		if _, err = d.engine.Wait(ctx, d.who, flying[0].ID); errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNotFound) {
+			return nil // whether it can be answered is looked into next
+		}
+		return err
+	}
+	return nil
 }
 
 // mustBeOpen refuses answers to what the thread does not ask now.

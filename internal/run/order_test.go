@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -161,6 +163,47 @@ func TestOfTwoAnswersToOneQuestionOneCounts(t *testing.T) {
 	all.Wait()
 	if counted.Load() != 1 {
 		t.Errorf("%d answers counted, want 1", counted.Load())
+	}
+}
+
+// Whoever answers when the question is told, and before its run has ended, is heard.
+func TestAnAnswerMayComeBeforeTheRunThatAsksHasEnded(t *testing.T) {
+	early := make(chan struct{}) // closed when somebody has looked at the thread and found it busy
+	var once sync.Once
+	let := func() { once.Do(func() { close(early) }) }
+	g := askers(t)
+	w := open(t, t.TempDir(), func(context.Context, run.Run) (*graph.Graph, error) { return g, nil }, func(o *run.Options) {
+		o.FollowUps = func(run.Run) []run.FollowUp { <-early; return nil } // which is asked for before the end is written
+	})
+	defer w.stop(time.Second)
+	defer let()
+	if err := run.EnsureDefaults(t.Context(), w.db, []run.Assistant{{Graph: "g", CreatedAt: time.Now()}}); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := w.e.Order(t.Context(), me, order("g", newThread()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var question string
+	for env, err := range w.j.Follow(t.Context(), asked.ID, journal.Position{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := env.Event.(event.InterruptRaised); ok {
+			question = e.ID
+			break
+		}
+	}
+	w.faults.looked.Store(&let)
+	answer, err := w.e.Order(t.Context(), me, run.Order{Thread: asked.Thread, From: &asked, Answers: map[string]json.RawMessage{question: json.RawMessage(`"yes"`)}})
+	if err != nil {
+		t.Fatalf("the answer is refused: %v", err)
+	}
+	if got := w.wait(asked.ID).Status; got != run.Interrupted {
+		t.Errorf("the run that asked ended %s, want interrupted", got)
+	}
+	if got := w.wait(answer.ID).Status; got != run.Success {
+		t.Errorf("the run that goes on ended %s, want success", got)
 	}
 }
 

@@ -225,6 +225,9 @@ type faultyStore struct {
 	after   atomic.Bool // the fatal write happens, but nobody hears of it
 	stopped atomic.Bool
 	writes  atomic.Int64
+	looked  atomic.Pointer[func()] // called when somebody has looked at a thread, or at a run
+	old     atomic.Uint64          // events up to here are
+	reads   atomic.Int64           // of old events
 }
 
 var errDead = errors.New("the process died here")
@@ -250,6 +253,29 @@ func (s *faultyStore) write(do func() error) error {
 		return errDead
 	}
 	return do()
+}
+
+func (s *faultyStore) Thread(ctx context.Context, who run.Identity, id string) (run.Thread, error) {
+	th, err := s.DB.Thread(ctx, who, id)
+	if looked := s.looked.Load(); looked != nil {
+		(*looked)()
+	}
+	return th, err
+}
+
+func (s *faultyStore) Run(ctx context.Context, who run.Identity, id string) (run.Run, error) {
+	r, err := s.DB.Run(ctx, who, id)
+	if looked := s.looked.Load(); looked != nil {
+		(*looked)()
+	}
+	return r, err
+}
+
+func (s *faultyStore) Read(ctx context.Context, id string, after uint64, limit int) ([]journal.Chunk, error) {
+	if after < s.old.Load() {
+		s.reads.Add(1)
+	}
+	return s.DB.Read(ctx, id, after, limit)
 }
 
 func (s *faultyStore) Append(ctx context.Context, g []journal.Group, sync bool) (refused map[string]error, err error) {

@@ -4,59 +4,139 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // A word of the query that has no value was not said, on whichever route: httpx writes what a Python client leaves out as
-// "stream_mode=". Whatever a route answers without a query, it answers to one of empty words.
+// "stream_mode=". Whatever a route answers, it answers alike with any words of any route beside it that are empty, however that is
+// spelled, and also where the word that it is told stands a second time without a value.
 func TestAWordOfTheQueryWithoutAValueWasNotSaid(t *testing.T) {
 	w := newAPI(t)
 	ids := w.things()
-	asked := 0
-	w.each(func(route string, op *apiOperation) {
-		var empty []string
+	var words []string
+	w.each(func(_ string, op *apiOperation) {
 		for _, p := range op.Parameters {
-			if p.In == "query" {
-				empty = append(empty, p.Name+"=")
+			if p.In == "query" && !slices.Contains(words, p.Name) {
+				words = append(words, p.Name)
 			}
 		}
-		if len(empty) == 0 {
-			return
-		}
-		asked++
+	})
+	slices.Sort(words)
+	spelled := []string{strings.Join(words, "=&") + "=", strings.Join(words, "&"), strings.Join(words, "=&") + "=&&" + strings.Join(words, "=&") + "="}
+	if len(words) < 20 {
+		t.Fatalf("only %d words are known: %q", len(words), words)
+	}
+	routes, whole := 0, 0
+	ask := func(route string, op *apiOperation) {
 		method, path, _ := strings.Cut(route, " ")
 		path = ids.Replace(path)
-		got := w.status(method, path+"?"+strings.Join(empty, "&"))
-		if method == http.MethodDelete && strings.HasPrefix(got, "20") {
-			return // it is gone, and the same again would be answered otherwise
+		body := w.sample(op)
+		said := []string{""}
+		for _, p := range op.Parameters {
+			if value := sampleOf(p.Schema); p.In == "query" && value != "" {
+				said = append(said, p.Name+"="+value)
+			}
 		}
-		if want := w.status(method, path); got != want {
-			t.Errorf("%s with %q: got %s, want %s as without a query", route, empty, got, want)
+		routes++
+		for i, word := range said {
+			plain := w.answer(method, path+"?"+word, body)
+			if method == http.MethodDelete && strings.HasPrefix(plain, "20") {
+				return // it is gone, and the same again would be answered otherwise
+			}
+			empty := spelled[(routes+i)%len(spelled)]
+			for _, query := range []string{empty + "&" + word, word + "&" + empty} {
+				got := w.answer(method, path+"?"+query, body)
+				if again := w.answer(method, path+"?"+word, body); again != plain { // it tells of something that moves
+					plain, _, _ = strings.Cut(again, "\n")
+					got, _, _ = strings.Cut(got, "\n")
+				} else if strings.Contains(plain, "\n") {
+					whole++
+				}
+				if got != plain {
+					t.Errorf("%s?%s\n got %.300s\nwant %.300s\nas with %q alone", route, query, got, plain, word)
+				}
+				plain = w.answer(method, path+"?"+word, body)
+			}
 		}
+	}
+	var removing []func()
+	w.each(func(route string, op *apiOperation) {
+		if strings.HasPrefix(route, http.MethodDelete) {
+			removing = append(removing, func() { ask(route, op) })
+			return
+		}
+		ask(route, op)
 	})
-	if asked < 15 {
-		t.Errorf("only %d routes have a query", asked)
+	for _, remove := range removing {
+		remove()
+	}
+	if routes < 100 || whole < 50 {
+		t.Errorf("only %d routes were asked, and %d answers compared whole", routes, whole)
 	}
 }
 
-// status is how a request is answered: its status, and the member that was at fault. A stream is not read.
-func (w *apiWorld) status(method, path string) string {
+// sample is the least that a route accepts for a body.
+func (w *apiWorld) sample(op *apiOperation) string {
+	w.t.Helper()
+	if op.RequestBody == nil {
+		return ""
+	}
+	members := map[string]any{}
+	for _, name := range w.body(op).Required {
+		members[name] = samples[name]
+	}
+	data, err := json.Marshal(members)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// sampleOf is a value of a parameter, where its type says enough.
+func sampleOf(s *jsonschema.Schema) string {
+	switch {
+	case s == nil:
+	case len(s.Enum) > 0:
+		return fmt.Sprint(s.Enum[0])
+	case s.Type == "integer":
+		return "1"
+	case s.Type == "boolean":
+		return "true"
+	}
+	return ""
+}
+
+// answer is how a request is answered: its status and the member that was at fault, and below what it says, if that is JSON. A
+// stream is not read.
+func (w *apiWorld) answer(method, path, body string) string {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	res, err := w.client.Do(w.request(method, path, "").WithContext(ctx))
+	res, err := w.client.Do(w.request(method, path, body).WithContext(ctx))
 	if err != nil {
 		w.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	defer res.Body.Close()
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+		return fmt.Sprint(res.StatusCode)
+	}
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, path, err)
+	}
 	var problem struct{ Field string }
 	if res.StatusCode >= 400 {
-		_ = json.NewDecoder(res.Body).Decode(&problem) // some say nothing
+		_ = json.Unmarshal(data, &problem) // some say nothing
+		return fmt.Sprint(res.StatusCode, " ", problem.Field)
 	}
-	return fmt.Sprint(res.StatusCode, " ", problem.Field)
+	return fmt.Sprint(res.StatusCode, "\n", string(data))
 }
 
 // A thread has the name that its maker gave it, on every wire: what one wire begins the others go on with.

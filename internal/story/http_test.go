@@ -223,7 +223,7 @@ func (f *front) follow(id string, rnd *rand.Rand, powerFails bool) ([]wire.Frame
 func (f *front) get(ctx context.Context, id, modes, last string, most int) (frames []wire.Frame, ended bool, err error) {
 	ctx, cancel := context.WithCancel(ctx) // breaks the connection
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url+"/threads/"+thread+"/runs/"+id+"/stream?stream_mode="+url.QueryEscape(modes), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url+"/threads/"+f.w.thread()+"/runs/"+id+"/stream?stream_mode="+url.QueryEscape(modes), nil)
 	if err != nil {
 		return nil, false, err
 	}

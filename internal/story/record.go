@@ -116,7 +116,7 @@ func (w *World) look(rec *Recording) {
 	known := map[string]bool{}
 	for i, r := range w.told {
 		for _, ns := range spaces(rec.Runs[i].Events) {
-			list, err := w.store.List(context.Background(), thread, ns, "", 1000)
+			list, err := w.store.List(context.Background(), w.thread(), ns, "", 1000)
 			if err != nil {
 				w.t.Fatal(err)
 			}

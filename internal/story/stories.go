@@ -8,5 +8,6 @@ var All = []Story{
 	cancel, crash, crashInSubAgent, drainInSubAgent, cancelAfterCrash, powerLoss, unknownOutcome, drain, queued,
 	customEvents, whatTheModelSaw, stateFields, subgraph, subAgentWithCitations, failingSubAgent, teamAndPlan, spokenTo, newerVersion,
 	planMode, toolApproval, clarificationAfterRestart, subAgentsOneCancelled, fileAsArtifact, bootstrap,
+	citationsAcrossTasks, forgedTags, namedThread,
 	longThread, loopIsStopped, pictureSeenOnce, emptyAnswer, budgetRunsOut, backgroundTask, goalPursued,
 }

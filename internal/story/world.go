@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 	"github.com/tributary-ai/tributary/item"
 )
 
-// thread is the one that every story is about; it is renamed with the other ids.
+// thread is the one that every story is about, unless it has a name; it is renamed with the other ids.
 const thread = "0190a000-0000-7000-8000-000000000001"
 
 var reader = run.Identity{Owner: "reader"}
@@ -32,6 +33,7 @@ const patience = 30 * time.Second
 type World struct {
 	t     testing.TB
 	dir   string
+	name  string // of the thread, where the story gives it one
 	boot  string // of the machine that the process runs on
 	hasty bool   // processes do not wait for runs when they are stopped
 	graph *graph.Graph
@@ -45,9 +47,10 @@ type World struct {
 	// requests says that what models are shown is put on record. Most stories are not about that.
 	requests bool
 	wire     json.RawMessage // what runs remember of how they are shown; see run.Request.Wire
-	// opened and begun, if set, are told of each process and of each run.
+	// opened, begun and rests, if set, are told of each process, of each run, and of each that was waited for.
 	opened func()
 	begun  func(run string)
+	rests  func()
 
 	mu      sync.Mutex
 	current string // the run that executes
@@ -144,12 +147,15 @@ func (w *World) close() {
 	w.eng = nil
 }
 
+// thread is what the story's thread is called.
+func (w *World) thread() string { return cmp.Or(w.name, thread) }
+
 // start begins a run of the thread.
 func (w *World) start(req run.Request) string {
 	w.t.Helper()
 	req.Assistant, req.Graph, req.CreateThread = w.graph.Name(), w.graph.Name(), true
 	req.Wire = w.wire
-	r, err := w.eng.Start(context.Background(), reader, thread, req)
+	r, err := w.eng.Start(context.Background(), reader, w.thread(), req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -178,6 +184,9 @@ func (w *World) wait(id string, want run.Status) {
 	}
 	if r.Status != want {
 		w.t.Fatalf("the run ended with %s (%v), want %s", r.Status, r.Error, want)
+	}
+	if w.rests != nil {
+		w.rests()
 	}
 }
 

@@ -195,9 +195,9 @@ func result(call item.ToolCall, m *item.Message, shown *[]sentPart) sentPart {
 	case m == nil:
 		out.Response = map[string]string{"error": request.Interrupted}
 	case m.Failed:
-		out.Response = map[string]string{"error": m.Text()}
+		out.Response = map[string]string{"error": request.Lines(m.Content)}
 	default:
-		out.Response = map[string]string{"output": m.Text()}
+		out.Response = map[string]string{"output": request.Lines(m.Content)}
 	}
 	if m != nil {
 		for _, p := range parts(m.Content) {

@@ -394,11 +394,15 @@ func (m *ChatModel) pictures(blocks []item.Block) []item.Block {
 	return out
 }
 
+// toolText is a tool's content as one string. Each block stands on lines of its own, for the reasons of request.Lines.
 func (m *ChatModel) toolText(msg item.Message) string {
 	var rest []item.Block
-	for _, b := range msg.Content {
+	for i, b := range msg.Content {
 		if b.Type == item.ImageBlock && !m.textOnly {
 			b = item.Block{Type: item.TextBlock, Text: "[image, shown below]"}
+		}
+		if i > 0 && b.Type == item.TextBlock && rest[i-1].Type == item.TextBlock {
+			b.Text = "\n" + b.Text
 		}
 		rest = append(rest, b)
 	}

@@ -417,15 +417,15 @@ func (m *ResponsesModel) asText(b item.Block) (string, bool) {
 func (m *ResponsesModel) result(msg item.Message) inputResult {
 	out := inputResult{Type: "function_call_output", CallID: msg.CallID}
 	parts := m.content(msg.Content)
-	var b strings.Builder
-	for _, p := range parts {
+	texts := make([]string, len(parts))
+	for i, p := range parts {
 		text, ok := p.(textPart)
 		if !ok {
 			out.Output = parts
 			return out
 		}
-		b.WriteString(text.Text)
+		texts[i] = text.Text
 	}
-	out.Output = b.String()
+	out.Output = strings.Join(texts, "\n") // for the reasons of request.Lines
 	return out
 }

@@ -25,7 +25,10 @@ type wishes struct {
 func (r *Registry) Choose(_ context.Context, wish model.Wish) (model.Choice, error) {
 	var w wishes
 	if len(wish.Configurable) > 0 {
-		if err := json.Unmarshal(wish.Configurable, &w); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if err := json.Unmarshal(wish.Configurable, &w); errors.As(err, &wrong) && wrong.Field != "" {
+			return model.Choice{}, &model.WishError{Setting: wrong.Field, Reason: "got a " + wrong.Value + " where something else is expected"}
+		} else if err != nil {
 			return model.Choice{}, &model.WishError{Reason: fmt.Sprintf("model settings: %v", err)}
 		}
 	}

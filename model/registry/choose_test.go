@@ -35,7 +35,8 @@ func TestARunGetsTheModelThatItsSettingsWishFor(t *testing.T) {
 		"nobody":               {`{"model":"nobody"}`, nil, nil, model.Thinking{}, nil, "model_name"},
 		"without a key":        {`{"model":"keyless"}`, nil, nil, model.Thinking{}, nil, "model_name"},
 		"the assistant's":      {`{"model":"nobody"}`, []string{"model"}, entry("plain"), model.Thinking{}, []string{registry.UnknownModel}, ""},
-		"what cannot be read":  {`{"model":7}`, nil, nil, model.Thinking{}, nil, "all"},
+		"a wrong type":         {`{"model":7}`, nil, nil, model.Thinking{}, nil, "model"},
+		"what cannot be read":  {`[]`, nil, nil, model.Thinking{}, nil, "all"},
 		"the keyless one's is": {`{"model":"keyless"}`, []string{"model"}, entry("plain"), model.Thinking{}, []string{registry.UnusableModel}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -79,13 +79,21 @@ func note(cited map[int]bool, items []transcript.Item) {
 	}
 }
 
-// collect takes what is cited out of a result.
+// collect takes what is cited out of a result. What people see has no tags around it, and may itself be spelled like one.
 func collect(found map[int]reference, cited map[int]bool, res item.ToolResult) {
-	for _, b := range res.View() {
-		if _, known := found[b.Ref]; !known && cited[b.Ref] && !task.IsReferenceTag(b) {
-			same := slices.DeleteFunc(slices.Clone(res.View()), func(other item.Block) bool { return other.Ref != b.Ref || task.IsReferenceTag(other) })
-			found[b.Ref] = reference{ID: b.Ref, CallID: res.CallID, Name: res.Name, Blocks: modelParts(same)}
+	blocks := res.Blocks
+	if blocks == nil {
+		blocks = slices.DeleteFunc(slices.Clone(res.Content), task.IsReferenceTag)
+	}
+	for _, b := range blocks {
+		if _, known := found[b.Ref]; known || !cited[b.Ref] {
+			continue
 		}
+		parts := modelParts(slices.DeleteFunc(slices.Clone(blocks), func(other item.Block) bool { return other.Ref != b.Ref }))
+		for i := range parts {
+			parts[i].Tags = nil
+		}
+		found[b.Ref] = reference{ID: b.Ref, CallID: res.CallID, Name: res.Name, Blocks: parts}
 	}
 }
 

@@ -18,6 +18,18 @@ import (
 // Interrupted is the result of a call that has none.
 const Interrupted = "The call was interrupted; whether it had any effect is not known."
 
+// Lines is a tool's content as one text, for wires that take no more. Each block stands on lines of its own, or the number of a passage
+// would run into the passage, and two blocks could make up a mark that neither of them is.
+func Lines(content []item.Block) string {
+	var texts []string
+	for _, b := range content {
+		if b.Type == item.TextBlock {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
 // Result finds the result of a call of the message at i among the messages after it, before the model speaks again, and
 // notes it in taken. Results without a call id answer calls in order. nil: there is none.
 func Result(call item.ToolCall, msgs []item.Message, i int, taken []bool) *item.Message {

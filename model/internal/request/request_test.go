@@ -68,3 +68,15 @@ func TestResultsAreFoundBehindTheirCall(t *testing.T) {
 		t.Errorf("c is answered in another turn: %v", got)
 	}
 }
+
+// Wires without blocks show each block of a tool's result on lines of its own: a number does not run into its passage, and no two blocks
+// make up what neither of them says.
+func TestBlocksOfAResultStayApart(t *testing.T) {
+	got := request.Lines([]item.Block{
+		{Type: item.TextBlock, Text: "<referencable-item>\nID: 1", Ref: 1}, {Type: item.TextBlock, Text: "2024 was wet. </", Ref: 1},
+		{Type: item.ImageBlock, URL: "https://a/b.png"}, {Type: item.TextBlock, Text: "referencable-item>", Ref: 1},
+	})
+	if want := "<referencable-item>\nID: 1\n2024 was wet. </\nreferencable-item>"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

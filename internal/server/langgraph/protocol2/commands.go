@@ -121,6 +121,7 @@ type startParams struct {
 	AssistantID       string          `json:"assistant_id"`
 	Input             json.RawMessage `json:"input"`
 	Config            json.RawMessage `json:"config"`
+	Context           json.RawMessage `json:"context"`
 	Metadata          json.RawMessage `json:"metadata"`
 	MultitaskStrategy string          `json:"multitaskStrategy"`
 }
@@ -135,7 +136,7 @@ func (s *Service) startCommand(r *http.Request, who run.Identity, thread string,
 		return nil, invalidArgument("run.start requires an assistant_id.")
 	}
 	body := runs.Body{
-		AssistantID: p.AssistantID, Input: p.Input, Config: p.Config, Metadata: p.Metadata, MultitaskStrategy: p.MultitaskStrategy,
+		AssistantID: p.AssistantID, Input: p.Input, Config: p.Config, Context: p.Context, Metadata: p.Metadata, MultitaskStrategy: p.MultitaskStrategy,
 		IfNotExists: "create",
 	}
 	if !jsonvalue.IsNull(p.Input) {
