@@ -130,6 +130,20 @@ type Handler struct {
 
 var _ http.Handler = (*Handler)(nil)
 
+// ask is Ask, with errors as the server knows them.
+func (opt *Options) ask() chat.Ask {
+	if opt.Ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, owner string, s MCPServer) ([]MCPTool, error) {
+		tools, err := opt.Ask(ctx, owner, s)
+		if wrong := (*tributary.InvalidError)(nil); errors.As(err, &wrong) {
+			err = &run.InvalidError{Field: wrong.Field, Reason: wrong.Reason}
+		}
+		return tools, err
+	}
+}
+
 // New makes a handler for a runtime. Close it before the runtime is closed.
 func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 	if rt == nil {
@@ -146,7 +160,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
-		Speak: opt.Speak, Ask: opt.Ask, Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
+		Speak: opt.Speak, Ask: opt.ask(), Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
 		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				for piece, err := range parts.Write(ctx, who.Owner, system, text) {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -218,7 +219,7 @@ func (h *Hub) Ask(ctx context.Context, owner string, s Server) ([]tool.Spec, err
 	}
 	g, err := h.guest(owner, s)
 	if err != nil {
-		return nil, &AskError{err}
+		return nil, &AskError{strings.TrimPrefix(err.Error(), "MCP server "+s.Name+": "), err}
 	}
 	found, err := g.list(ctx, Who{Owner: owner})
 	if err != nil {
@@ -233,9 +234,12 @@ func (h *Hub) Ask(ctx context.Context, owner string, s Server) ([]tool.Spec, err
 }
 
 // AskError says why a server that came with a request is not asked at all.
-type AskError struct{ Err error }
+type AskError struct {
+	Says string
+	Err  error
+}
 
-func (e *AskError) Error() string { return e.Err.Error() }
+func (e *AskError) Error() string { return e.Says }
 func (e *AskError) Unwrap() error { return e.Err }
 
 // Check connects to a server of the configuration and returns its tools, or says why it cannot be used.

@@ -53,7 +53,7 @@ func MountDesk(t *edge.Routes, d Desk) {
 	t.Handle("POST /api/podcast/generate", d.podcast, edge.Doc{Summary: "Make a podcast of a report, or its script", Body: podcastRequest{}, Status: []int{}})
 	t.Handle("POST /api/ppt/generate", d.slides, edge.Doc{Summary: "Make slides of a report", Body: slidesRequest{}, Status: []int{}})
 	t.Handle("POST /api/mcp/server/metadata", d.server, edge.Doc{
-		Summary: "List the tools of an MCP server that has an address, where requests may bring servers", Body: serverRequest{}, Answer: serverAnswer{}, Status: []int{200}, Fails: []int{403, 501, 502},
+		Summary: "List the tools of an MCP server that has an address, where requests may bring servers", Body: serverRequest{}, Answer: serverAnswer{}, Fails: []int{403},
 	})
 }
 
