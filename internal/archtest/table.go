@@ -27,7 +27,7 @@ var Rules = []Rule{
 	{"internal/shelf", nil, nil, "how folders of files are kept, whatever they hold"},
 	{"internal/custom", []string{"internal/shelf"}, []string{"net/http"}, "it knows what people say of an agent; who runs it, and who asks, is not its business"},
 	{"internal/skill", []string{"internal/shelf"}, []string{"net/http"}, "it keeps folders of know-how, and knows nothing of who reads them"},
-	{"internal/byline", nil, nil, "who wrote something and when, whatever it was"},
+	{"internal/byline", []string{"internal/pattern"}, nil, "who wrote something and when, whatever it was"},
 	{"internal/piece", nil, nil, "bytes, whatever they mean"},
 	{"internal/prose", nil, nil, "words and sentences, whoever wrote them"},
 	{"internal/pattern", nil, nil, "regular expressions that wait until somebody needs them"},

@@ -7,11 +7,12 @@
 package byline
 
 import (
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/pattern"
 )
 
 // longestAuthor is how many characters are kept of those who wrote something.
@@ -49,8 +50,8 @@ func Author(s string) string {
 }
 
 var (
-	digits  = regexp.MustCompile(`^(?:D:)?(\d{4})(\d{2})(\d{2})(?:\d|Z|$)`)
-	dashed  = regexp.MustCompile(`^(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})(?:\D|$))?)?`)
+	digits  = pattern.New(`^(?:D:)?(\d{4})(\d{2})(\d{2})(?:\d|Z|$)`)
+	dashed  = pattern.New(`^(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})(?:\D|$))?)?`)
 	layouts = []string{"January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006", "January 2006", time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC}
 )
 
