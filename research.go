@@ -2,8 +2,10 @@ package tributary
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"strconv"
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/research"
@@ -31,6 +33,8 @@ type ResearchOptions struct {
 	// Middleware is what more the agent of a role has in a run, such as tools of servers that are asked for them then; nil:
 	// nothing. It is called for each of [research.Roles] before the run is accepted, and its error refuses the run.
 	Middleware func(ctx context.Context, c Config, role string) ([]agent.Middleware, error)
+	// CheckModel is the name of the model that is asked about citations which a comparison of words cannot decide; empty: none is.
+	CheckModel string
 	// Settings hold where a run does not say otherwise in its configurable values.
 	Settings research.Settings
 	Log      *slog.Logger
@@ -75,8 +79,17 @@ func Research(o ResearchOptions) (Builder, error) {
 				return nil, err
 			}
 		}
+		var checker model.Model
+		if o.CheckModel != "" {
+			asked, err := o.Models.Choose(ctx, model.Wish{Owner: c.Owner, Configurable: json.RawMessage(`{"model_name":` + strconv.Quote(o.CheckModel) + `}`)})
+			if err != nil { // a report whose citations only a program has checked is better than none
+				warnings = append(warnings, event.Warned{Code: "no_check_model", Message: "citations are not put to a model: " + err.Error()})
+			}
+			checker = asked.Model
+		}
 		return research.New(research.Options{
-			Model: choice.Model, Fallbacks: choice.Fallbacks, Policy: o.Retry.policy(o.Answers), Breakers: breakers, Thinking: choice.Thinking, Extra: choice.Extra,
+			Checker: checker,
+			Model:   choice.Model, Fallbacks: choice.Fallbacks, Policy: o.Retry.policy(o.Answers), Breakers: breakers, Thinking: choice.Thinking, Extra: choice.Extra,
 			Middleware: func(role string) []agent.Middleware { return more[role] },
 			Tools:      tools, Settings: settings, Warnings: warnings, Log: o.Log,
 		})

@@ -162,6 +162,26 @@ func extend[T any](old, add []T, owned bool) []T {
 	return append(old, add...)
 }
 
+// marshalList writes a list. Elements that write their own JSON, as encoding/json would, need not be read once more by it.
+func marshalList[T any](list []T) ([]byte, error) {
+	type appender interface {
+		AppendJSON(dst []byte) ([]byte, error)
+	}
+	if _, ok := any(new(T)).(appender); !ok {
+		return json.Marshal(list)
+	}
+	out, err := []byte{'['}, error(nil)
+	for i := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, err = any(&list[i]).(appender).AppendJSON(out); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, ']'), nil
+}
+
 func sequence[T any](name string, fold func(old, update []T, owned bool) ([]T, folded)) Sequence[T] {
 	d := define[[]T](name)
 	d.initial = []T{}
@@ -178,7 +198,7 @@ func sequence[T any](name string, fold func(old, update []T, owned bool) ([]T, f
 		if list == nil {
 			return []byte("[]"), nil
 		}
-		return json.Marshal(list)
+		return marshalList(list)
 	}
 	d.fold = func(old, update any, owned bool) folded {
 		was, _ := old.([]T)
@@ -188,7 +208,7 @@ func sequence[T any](name string, fold func(old, update []T, owned bool) ([]T, f
 	}
 	d.list = &listing{
 		length: func(v any) int { list, _ := v.([]T); return len(list) },
-		tail:   func(v any, from int) ([]byte, error) { return json.Marshal(v.([]T)[from:]) },
+		tail:   func(v any, from int) ([]byte, error) { return marshalList(v.([]T)[from:]) },
 		since: func(v, base any) (any, bool) {
 			list, _ := v.([]T)
 			old, _ := base.([]T)

@@ -54,6 +54,12 @@ type (
 // Model is a model that a run may ask for.
 type Model = models.Model
 
+// MCPServer is a server of the Model Context Protocol as a request names it, and MCPTool one of its tools.
+type (
+	MCPServer = chat.Server
+	MCPTool   = chat.ServerTool
+)
+
 // Options are the settings of a [Handler]; the zero value serves every wire at the root, to the local user.
 type Options struct {
 	// Identify says on whose behalf a request is made. An error is answered with 401, in its words. Nil: everybody is the
@@ -93,6 +99,9 @@ type Options struct {
 	// Speak, where set, reads texts aloud for the routes /api/tts and /api/podcast/generate, in a format such as "mp3". Where two
 	// people talk, second asks for the other voice.
 	Speak func(ctx context.Context, text string, second bool, format string) ([]byte, error)
+	// Ask, where set, asks an MCP server that a request names for its tools, for the route /api/mcp/server/metadata. An error that
+	// is [tributary.ErrForbidden] or a [*tributary.InvalidError] refuses the request.
+	Ask func(ctx context.Context, owner string, s MCPServer) ([]MCPTool, error)
 	// ToolsOff are groups of tools that agents do not have, or not whole, each with the reason, for /info.
 	ToolsOff map[string]string
 	// Version is what /info says.
@@ -121,6 +130,20 @@ type Handler struct {
 
 var _ http.Handler = (*Handler)(nil)
 
+// ask is Ask, with errors as the server knows them.
+func (opt *Options) ask() chat.Ask {
+	if opt.Ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, owner string, s MCPServer) ([]MCPTool, error) {
+		tools, err := opt.Ask(ctx, owner, s)
+		if wrong := (*tributary.InvalidError)(nil); errors.As(err, &wrong) {
+			err = &run.InvalidError{Field: wrong.Field, Reason: wrong.Reason}
+		}
+		return tools, err
+	}
+}
+
 // New makes a handler for a runtime. Close it before the runtime is closed.
 func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 	if rt == nil {
@@ -137,7 +160,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
-		Speak: opt.Speak, Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
+		Speak: opt.Speak, Ask: opt.ask(), Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
 		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				for piece, err := range parts.Write(ctx, who.Owner, system, text) {

@@ -74,6 +74,8 @@ func (b Block) AppendJSON(dst []byte) ([]byte, error) {
 	o.OptString("url", b.URL)
 	o.OptString("mime", b.MIME)
 	o.OptString("name", b.Name)
+	o.OptString("author", b.Author)
+	o.OptString("date", b.Date)
 	o.OptInt("ref", int64(b.Ref))
 	optList(&o, "annotations", b.Annotations, Annotation.append)
 	o.OptRaw("foreign", b.Foreign)

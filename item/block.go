@@ -24,6 +24,10 @@ type Block struct {
 	URL  string `json:"url,omitempty"`
 	MIME string `json:"mime,omitempty"`
 	Name string `json:"name,omitempty"`
+	// Author and Date are of what a block quotes, as the source tells them: who wrote it, and when it was published or last
+	// changed, as in "2024-05-31", "2024-05" or "2024".
+	Author string `json:"author,omitempty"`
+	Date   string `json:"date,omitempty"`
 	// Ref is the block's number in the run's reference pool; 0 means that it cannot be cited.
 	Ref         int          `json:"ref,omitempty"`
 	Annotations []Annotation `json:"annotations,omitempty"`

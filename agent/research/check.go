@@ -29,6 +29,7 @@ const (
 	NoName    Reason = "no_name"
 	OffTopic  Reason = "off_topic" // the two have few words in common
 	Opposite  Reason = "opposite"  // one of the two denies what the other says
+	NotSaid   Reason = "not_said"  // a model does not find it there, and says why
 )
 
 // in says a reason in a language.
@@ -40,6 +41,7 @@ func (r Reason) in(zh bool, detail string) string {
 		NoName:    {"the source does not mention " + detail, "来源没有提到 " + detail},
 		OffTopic:  {"the source speaks of something else", "来源讲的是另一件事"},
 		Opposite:  {"the source seems to say the opposite", "来源的说法似乎相反"},
+		NotSaid:   {"a model does not find it in the source: " + detail, "模型没有在来源中找到：" + detail},
 	}[r]
 	if zh {
 		return text[1]
@@ -159,6 +161,28 @@ func (j *judge) judge(claim string, group []int) []Doubt {
 		return doubt(Opposite, "")
 	}
 	return found
+}
+
+// sure reports that a claim which nothing is wrong with is borne out by words alone: a quotation makes up most of it, or a sentence
+// of one of its passages says nearly the same.
+func (j *judge) sure(claim string, group []int) bool {
+	words := contentKeys(plain(claim))
+	quoted := prose.Keys(strings.Join(quotedIn(claim), " "))
+	if share(words, func(k string) bool { return quoted[k] }) >= nearlySame {
+		return true
+	}
+	for _, n := range group {
+		e := j.evidence(n)
+		if e == nil {
+			continue
+		}
+		for i, s := range e.sentences {
+			if e.denials[i] == denies(plain(claim)) && share(words, func(k string) bool { return s[k] }) >= nearlySame {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // knows reports that all parts of a name are in a source, or in the question.

@@ -25,6 +25,8 @@
 //     ([Source]). The list of references is made from them; what a model writes in its place is dropped.
 //   - A citation is held against its passage while the report streams ([Check]). One that the passage does not bear out is
 //     marked where it stands, and the reason is told at the end.
+//   - Where a model is configured for it, it is asked about the citations that words alone cannot decide, after the report was
+//     written. What it does not confirm is told in a section that it adds; nothing of the report is changed or left out.
 //   - A report grows in a file of the thread's outputs while it is written: what somebody was shown of it is in the file,
 //     however the run ends. The file, and the pictures that the coder left there, are the artifacts of the state. The report
 //     shows every picture.

@@ -42,11 +42,11 @@ func handOver(topic string) scripted.Script {
 
 // roleOf tells a role by its prompt.
 func roleOf(req model.Request) string {
-	for role, begins := range map[string]string{
-		"coordinator": "You are the first", "planner": "You plan research", "researcher": "You find out", "analyst": "You draw conclusions",
-		"coder": "You calculate", "reporter": "You write the report",
+	for role, begins := range map[string][2]string{
+		"coordinator": {"You are the first", "你最先读到"}, "planner": {"You plan research", "你负责制定"}, "researcher": {"You find out", "你为一份报告查清"}, "analyst": {"You draw conclusions", "你为一份报告得出"},
+		"coder": {"You calculate", "你为一份报告做计算"}, "reporter": {"You write the report", "你撰写报告"},
 	} {
-		if strings.HasPrefix(req.System, begins) {
+		if strings.HasPrefix(req.System, begins[0]) || strings.HasPrefix(req.System, begins[1]) {
 			return role
 		}
 	}

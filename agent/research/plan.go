@@ -230,6 +230,8 @@ const (
 )
 
 // told is the plan as an event. Those of whom nothing is known yet are pending, unless they are being worked on.
+//
+// Of a result its first words are told.
 func (p Plan) told(id string, results map[string]Result, working map[string]bool) event.PlanUpdated {
 	e := event.PlanUpdated{Plan: id, Title: p.Title, Steps: make([]event.PlanStep, len(p.Steps))}
 	for i, s := range p.Steps {
@@ -237,7 +239,7 @@ func (p Plan) told(id string, results map[string]Result, working map[string]bool
 			ID: s.ID, Title: s.Title, Detail: s.Description, Status: isPending, Kind: string(s.Type), DependsOn: s.DependsOn, Member: s.Type.node(),
 		}
 		if res, ok := results[s.ID]; ok {
-			t.Status, t.Result = isDone, firstWords(res.Text, 200)
+			t.Status, t.Result = isDone, firstWords(res.Text, toldOfResult)
 			if res.Error != "" {
 				t.Status, t.Result = isFailed, res.Error
 			}
@@ -249,12 +251,30 @@ func (p Plan) told(id string, results map[string]Result, working map[string]bool
 	return e
 }
 
+const toldOfResult = 200
+
 // firstWords is the beginning of a text, in one line.
 func firstWords(text string, most int) string {
+	if head := strings.TrimSuffix(text, "…"); len(head) < most && isLine(head) { // as most are that were cut once
+		return text
+	}
 	text = cut(strings.TrimSpace(text), 4*most) // whatever is there behind it need not be read
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > most {
 		text = strings.TrimRight(string(r[:most-1]), " ,;") + "…"
 	}
 	return text
+}
+
+// isLine reports a text that has nothing but single spaces between its words.
+func isLine(text string) bool {
+	space := true
+	for i := range len(text) {
+		c := text[i]
+		if c >= 0x80 || c < ' ' || c == ' ' && space {
+			return false // or not in a hurry to tell
+		}
+		space = c == ' '
+	}
+	return !space
 }

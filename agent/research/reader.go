@@ -18,6 +18,7 @@ const mark = " ⚠"
 type reader struct {
 	judge  *judge
 	doubts []Doubt
+	open   []Claim // that words alone can neither confirm nor doubt
 
 	held     string          // not decided yet
 	newline  bool            // held begins a line
@@ -38,6 +39,15 @@ func Check(text, question string, look func(int) (Source, bool)) []Doubt {
 	r.feed(text)
 	r.end()
 	return r.doubts
+}
+
+// Open are the claims of a text that [Check] does not doubt, and that comparing words cannot confirm either: what is said in other
+// words, in another language, or concluded.
+func Open(text, question string, look func(int) (Source, bool)) []Claim {
+	r := newReader(question, look)
+	r.feed(strings.ReplaceAll(text, "]"+mark, "]"))
+	r.end()
+	return r.open
 }
 
 var (
@@ -184,9 +194,12 @@ func (r *reader) close() string {
 		return ""
 	}
 	found := r.judge.judge(r.claim, r.group)
-	gap := r.gap
+	gap, group := r.gap, r.group
 	r.group, r.gap = nil, ""
 	if len(found) == 0 {
+		if !r.judge.sure(r.claim, group) {
+			r.open = append(r.open, Claim{group, r.claim})
+		}
 		return gap
 	}
 	r.doubts = append(r.doubts, found...)

@@ -258,8 +258,14 @@ func (r Reference) footnote(before []Reference, zh bool) string {
 		}
 	}
 	line := fmt.Sprintf("[^%d]: %s", r.Number, plainLine(r.Title))
+	if r.Author != "" {
+		line += map[bool]string{false: ", by ", true: "，作者："}[zh] + plainLine(r.Author)
+	}
 	if r.Site != "" {
 		line += ", " + r.Site
+	}
+	if r.Date != "" {
+		line += ", " + plainLine(r.Date)
 	}
 	if r.Address != "" {
 		line += ", <" + strings.NewReplacer("<", "%3C", ">", "%3E", " ", "%20").Replace(r.Address) + ">"

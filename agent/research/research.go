@@ -26,6 +26,10 @@ type Options struct {
 	Thinking  model.Thinking
 	Extra     map[string]json.RawMessage
 
+	// Checker, where set, is asked about citations that a comparison of words can neither confirm nor doubt. It adds a section to
+	// the report.
+	Checker model.Model
+
 	// Tools are those of all roles. The coder gets the groups "code", "sandbox" and "files", the researcher all others that
 	// neither write nor execute, the analyst none.
 	Tools *tool.Set
@@ -56,6 +60,7 @@ const (
 	NodeAnalyst     = "analyst"
 	NodeCoder       = "coder"
 	NodeReporter    = "reporter"
+	NodeChecker     = "checker" // where [Options].Checker is set
 )
 
 // Roles are those who do the steps of a plan.
@@ -106,12 +111,16 @@ func New(o Options) (*graph.Graph, error) {
 		Edge(NodeResearcher, NodeTeam).
 		Edge(NodeAnalyst, NodeTeam).
 		Edge(NodeCoder, NodeTeam).
-		Edge(NodeReporter, graph.End).
 		Ends(NodeCoordinator, NodeClarify, NodeBackground, NodePlanner, graph.End).
 		Ends(NodePlanner, NodeReview, NodeReporter).
 		Ends(NodeReview, NodeTeam, NodePlanner, NodeReporter).
 		Ends(NodeTeam, NodeResearcher, NodeAnalyst, NodeCoder, NodePlanner).
 		Limit(mostVisits)
+	if o.Checker == nil {
+		g.Edge(NodeReporter, graph.End)
+	} else {
+		g.Node(NodeChecker, w.verify).Edge(NodeReporter, NodeChecker).Edge(NodeChecker, graph.End)
+	}
 	return g, g.Compile()
 }
 

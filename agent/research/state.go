@@ -62,7 +62,9 @@ type Source struct {
 	Title   string    `json:"title"`
 	Address string    `json:"address,omitempty"` // a URL, or a path below the folder of documents
 	Site    string    `json:"site,omitempty"`
-	Step    string    `json:"step,omitempty"` // in which it was first read
+	Author  string    `json:"author,omitempty"`
+	Date    string    `json:"published_date,omitempty"` // as the source tells it: 2024-05-31, 2024-05 or 2024
+	Step    string    `json:"step,omitempty"`           // in which it was first read
 	Read    time.Time `json:"accessed_at"`
 	// Content and Blocks are the two views of the passage, as a tool gave them: the model's, and the person's.
 	Content []item.Block `json:"content"`
@@ -78,12 +80,17 @@ type Reference struct {
 	Title   string    `json:"title"`
 	Address string    `json:"url,omitempty"`
 	Site    string    `json:"domain,omitempty"`
+	Author  string    `json:"author,omitempty"`
+	Date    string    `json:"published_date,omitempty"`
 	Quote   string    `json:"content_snippet,omitempty"`
 	Read    time.Time `json:"accessed_at"`
 }
 
 func (s Source) reference() Reference {
-	return Reference{Number: s.Number, Title: s.Title, Address: s.Address, Site: s.Site, Quote: firstWords(comment.ReplaceAllString(s.Passage(), ""), 500), Read: s.Read}
+	return Reference{
+		Number: s.Number, Title: s.Title, Address: s.Address, Site: s.Site, Author: s.Author, Date: s.Date,
+		Quote: firstWords(comment.ReplaceAllString(s.Passage(), ""), 500), Read: s.Read,
+	}
 }
 
 var comment = pattern.New(`(?s)<!--.*?-->`)
@@ -101,11 +108,11 @@ func sourcesOf(msgs []item.Message, step string, at time.Time) map[int]Source {
 			}
 			src, ok := found[b.Ref]
 			if !ok {
-				src = Source{Number: b.Ref, Step: step, Read: at.UTC().Truncate(time.Second), Address: b.URL}
-				src.Title = cmp.Or(titleOf(b), b.URL, "untitled")
+				src = Source{Number: b.Ref, Step: step, Read: at.UTC().Truncate(time.Second), Address: b.URL, Author: b.Author, Date: b.Date}
 				if u, err := url.Parse(b.URL); err == nil {
 					src.Site = u.Hostname()
 				}
+				src.Title = cmp.Or(titleOf(b, src.Site), b.URL, "untitled")
 			}
 			src.Blocks = append(src.Blocks, b)
 			found[b.Ref] = src
@@ -120,11 +127,16 @@ func sourcesOf(msgs []item.Message, step string, at time.Time) map[int]Source {
 	return found
 }
 
-// titleOf is the title of a passage without its address, which stands beside it.
-func titleOf(b item.Block) string {
+// titleOf is the title of a passage without its date, its site and its address, which stand beside it.
+func titleOf(b item.Block, site string) string {
 	title := strings.TrimSpace(b.Name)
-	if rest, ok := strings.CutSuffix(title, " — "+b.URL); ok && b.URL != "" {
-		title = rest
+	if b.Date != "" {
+		title = strings.TrimSuffix(title, ", "+b.Date)
+	}
+	for _, at := range []string{b.URL, site, strings.TrimPrefix(site, "www.")} {
+		if at != "" {
+			title = strings.TrimSuffix(title, " — "+at)
+		}
 	}
 	return title
 }

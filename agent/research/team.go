@@ -249,12 +249,15 @@ func (w *work) run(ctx, limited context.Context, s *graph.Scope, g *graph.Graph,
 }
 
 // boards know which steps are worked on, for those who watch the plan. After a crash they are made anew from the state.
-var boards = graph.NewLocal(func(*graph.Scope) *board { return &board{working: map[string]bool{}, over: map[string]Result{}} })
+var boards = graph.NewLocal(func(*graph.Scope) *board {
+	return &board{working: map[string]bool{}, over: map[string]Result{}, brief: map[string]Result{}}
+})
 
 type board struct {
 	mu      sync.Mutex // held while the plan is told, so that the last that is told is how it is
 	working map[string]bool
 	over    map[string]Result // ended in this step of the graph, and not yet in the state
+	brief   map[string]Result // what is told of those that ended: a plan is told whole, again and again
 }
 
 func (b *board) begin(ctx context.Context, s, base *graph.Scope, p Plan, step string) error {
@@ -273,7 +276,14 @@ func (b *board) end(ctx context.Context, s, base *graph.Scope, p Plan, step stri
 }
 
 func (b *board) tell(ctx context.Context, s, base *graph.Scope, p Plan) error {
-	all := maps.Clone(results.Get(base))
-	maps.Copy(all, b.over)
+	all := make(map[string]Result, len(p.Steps))
+	for _, ended := range []map[string]Result{results.Get(base), b.over} {
+		for id, res := range ended {
+			if known, ok := b.brief[id]; !ok || (known.Error == "") != (res.Error == "") {
+				b.brief[id] = Result{Text: firstWords(res.Text, toldOfResult), Error: res.Error}
+			}
+			all[id] = b.brief[id]
+		}
+	}
 	return s.Emit(ctx, p.told(planID.Get(base), all, b.working))
 }

@@ -364,15 +364,20 @@ func (l *library) tool() tool.Tool {
 // graphOf makes a research graph with quick retries.
 func graphOf(t testing.TB, m model.Model, s research.Settings, tools ...tool.Tool) *graph.Graph {
 	t.Helper()
-	set, err := tool.NewSet(tools...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := research.New(research.Options{Model: m, Tools: set, Settings: s, Policy: agent.Policy{Tries: 2, Backoff: 1}})
+	g, err := research.New(research.Options{Model: m, Tools: setOf(t, tools...), Settings: s, Policy: agent.Policy{Tries: 2, Backoff: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
+}
+
+func setOf(t testing.TB, tools ...tool.Tool) *tool.Set {
+	t.Helper()
+	set, err := tool.NewSet(tools...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // value reads a field of a result.

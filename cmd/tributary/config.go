@@ -54,6 +54,8 @@ type Config struct {
 	System string `yaml:"system"`
 	// Lead is what the built-in agent does by itself, and what it asks about.
 	Lead LeadConfig `yaml:"lead"`
+	// Research is what deep research does beside what a run asks for.
+	Research ResearchConfig `yaml:"research"`
 	// Skills is whether agents may write skills.
 	Skills SkillsConfig `yaml:"skills"`
 	// Files gives the built-in agent tools for the files of its thread.

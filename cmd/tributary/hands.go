@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/httpapi"
 	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/memory"
 	"github.com/tributary-ai/tributary/tool"
@@ -28,6 +29,8 @@ type kit struct {
 	middleware func(context.Context, tributary.Config) ([]agent.Middleware, error)
 	// role offers such tools to a role of the research; nil for none.
 	role func(ctx context.Context, c tributary.Config, role string) ([]agent.Middleware, error)
+	// ask asks an MCP server that a request names for its tools; nil for none.
+	ask func(ctx context.Context, owner string, s httpapi.MCPServer) ([]httpapi.MCPTool, error)
 	// close ends what the kit started; nil: nothing.
 	close func() error
 }
@@ -120,6 +123,16 @@ func (h hands) role(ctx context.Context, c tributary.Config, role string) ([]age
 		all = append(all, more...)
 	}
 	return all, nil
+}
+
+// ask is how MCP servers of requests are asked; nil if they are not.
+func (h hands) ask() func(context.Context, string, httpapi.MCPServer) ([]httpapi.MCPTool, error) {
+	for _, k := range h {
+		if k.ask != nil {
+			return k.ask
+		}
+	}
+	return nil
 }
 
 // Close ends what the kits started, the last first.

@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/agent/toolsearch"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/httpapi"
 	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -145,6 +146,9 @@ func mcpKit(_ *env, config Config, log *slog.Logger) (kit, error) {
 		return kit{}, err
 	}
 	k := kit{group: mcp.Group, close: end, off: "there are no servers in the configuration (mcp.servers)"}
+	k.ask = func(ctx context.Context, owner string, s httpapi.MCPServer) ([]httpapi.MCPTool, error) {
+		return askServer(ctx, hub, config.MCP, owner, s)
+	}
 	if n := len(config.MCP.Servers); n > 0 {
 		k.off = fmt.Sprintf("%d servers are asked when a run needs them; tributary mcp list asks them now", n)
 	}
@@ -198,6 +202,30 @@ func offered(hub *mcp.Hub, config MCPConfig, who mcp.Who, brought []mcp.Server) 
 		}
 		return tools, nil
 	})}
+}
+
+// askServer asks a server that a request names for its tools, where requests may bring servers.
+func askServer(ctx context.Context, hub *mcp.Hub, config MCPConfig, owner string, s httpapi.MCPServer) ([]httpapi.MCPTool, error) {
+	if !config.Requests {
+		return nil, fmt.Errorf("%w: requests may not bring MCP servers here (mcp.requests in the configuration)", tributary.ErrForbidden)
+	}
+	g := guest{Transport: s.Transport, URL: s.URL, Headers: s.Headers}.server("")
+	g.Timeout, g.Start = s.Timeout, s.Timeout
+	specs, err := hub.Ask(ctx, owner, g)
+	var refused *mcp.AskError
+	switch {
+	case errors.Is(err, mcp.ErrCommand):
+		return nil, fmt.Errorf("%w: %w", tributary.ErrForbidden, err)
+	case errors.As(err, &refused):
+		return nil, &tributary.InvalidError{Field: "url", Reason: err.Error()}
+	case err != nil:
+		return nil, err
+	}
+	tools := make([]httpapi.MCPTool, len(specs))
+	for i, spec := range specs {
+		tools[i] = httpapi.MCPTool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema}
+	}
+	return tools, nil
 }
 
 // settingsField is where a request names servers, in its configurable values or its context.

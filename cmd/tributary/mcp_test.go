@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -217,6 +218,61 @@ func TestARequestThatDefinesACommandIsRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(mark); !os.IsNotExist(err) {
 		t.Errorf("a process was started: %v", err)
+	}
+}
+
+// What DeerFlow's page asks of a server before it keeps it among its settings.
+func TestTheToolsOfARequestsServerAreListed(t *testing.T) {
+	url := many(t, 2)
+	for _, allowed := range []bool{false, true} {
+		s := serveOn(t, t.TempDir(), "--config", writeConfig(t, fmt.Sprintf("mcp:\n  requests: %v\n  allow: [127.0.0.1]\n  servers:\n    asked: {command: /no/such/program}\n", allowed)))
+		ask := func(body string) (int, string) {
+			res, err := http.Post(s.url+"/api/mcp/server/metadata", "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			raw, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.StatusCode, string(raw)
+		}
+		for body, want := range map[string]int{
+			`{"transport":"streamable_http","url":"` + url + `","headers":{"X-Key":"k"},"timeout_seconds":20,"command":null,"args":[],"env":{}}`: 200,
+			`{"transport":"carrier pigeon","url":"` + url + `"}`:            422,
+			`{"url":"` + url + `/","timeout_seconds":20,"transport":"sse"}`: 502, // it speaks the newer transport only
+			`{"url":"http://10.1.2.3/","timeout_seconds":5}`:                502, // not among mcp.allow
+			`{"transport":"stdio","command":"sh","args":["-c","exit"]}`:     403,
+		} {
+			if !allowed {
+				want = 403
+			}
+			code, got := ask(body)
+			if code != want {
+				t.Errorf("requests %v, %s: got %d %s, want %d", allowed, body, code, got, want)
+			}
+			if code != 200 {
+				continue
+			}
+			var answer struct {
+				Transport, URL string
+				Command        *string
+				Headers        map[string]string
+				Seconds        int `json:"timeout_seconds"`
+				Tools          []struct {
+					Name, Description string
+					Schema            map[string]any `json:"inputSchema"`
+				}
+			}
+			if err := json.Unmarshal([]byte(got), &answer); err != nil || answer.Transport != "streamable_http" || answer.URL != url || answer.Command != nil || answer.Headers["X-Key"] != "k" || answer.Seconds != 20 ||
+				len(answer.Tools) != 3 || answer.Tools[1].Name != "tool_000" || answer.Tools[1].Description != "Does thing 0." || answer.Tools[1].Schema["type"] != "object" {
+				t.Errorf("%v: %s", err, got)
+			}
+		}
+		if code := s.stop(); code != 0 {
+			t.Errorf("exit %d", code)
+		}
 	}
 }
 

@@ -24,10 +24,17 @@ import (
 	"github.com/tributary-ai/tributary/tool"
 )
 
+// ResearchConfig is the part of the file about deep research.
+type ResearchConfig struct {
+	// CheckModel is the name of the model that is asked about citations which a comparison of words cannot decide.
+	CheckModel string `yaml:"check_model"`
+}
+
 // researchGraphs are the graphs of deep research, for the commands' runtime.
 func researchGraphs(config Config, models model.Models, hands hands, tools []tool.Tool, log *slog.Logger) (map[string]tributary.Builder, error) {
 	b, err := tributary.Research(tributary.ResearchOptions{
 		Models: models, Tools: append(slices.Clip(tools), hands.files()...), Retry: config.Retry, Answers: config.Answers, Middleware: hands.role, Log: log,
+		CheckModel: config.Research.CheckModel,
 	})
 	return map[string]tributary.Builder{tributary.ResearchGraph: b, tributary.ResearchAlias: b}, err
 }

@@ -81,6 +81,9 @@ func (v *view) show(env *event.Envelope) {
 		if env.Task == "" && env.Node == research.NodeReporter {
 			v.written(e.Text)
 		}
+		if env.Task == "" && env.Node == research.NodeChecker && v.streamed {
+			fmt.Fprint(v.env.stdout, "\n", e.Text) // all of it comes at once
+		}
 	case event.TurnVoided:
 		if env.Task == "" && env.Node == research.NodeReporter {
 			v.writing = 0
@@ -169,6 +172,9 @@ func (v *view) item(env *event.Envelope, e event.ItemEnded) {
 	case item.Message:
 		if env.Task == "" && (env.Node == research.NodeReporter || env.Node == research.NodeCoordinator) {
 			v.text = it.Text()
+		}
+		if env.Task == "" && env.Node == research.NodeChecker {
+			v.text = strings.TrimRight(v.text, "\n") + "\n\n" + it.Text()
 		}
 	}
 }
@@ -289,7 +295,7 @@ func (v *view) draw() {
 
 var doingWhat = map[string]string{
 	research.NodeCoordinator: "Reading the question", research.NodeBackground: "Looking around", research.NodePlanner: "Planning",
-	research.NodeReview: "The plan", research.NodeReporter: "Writing the report",
+	research.NodeReview: "The plan", research.NodeReporter: "Writing the report", research.NodeChecker: "Checking citations",
 }
 
 func (v *view) lines() []string {

@@ -102,7 +102,8 @@ func Block(t *rapid.T) item.Block {
 	types := []item.BlockType{item.TextBlock, item.ImageBlock, item.FileBlock, item.ForeignBlock}
 	return item.Block{
 		Type: rapid.SampledFrom(types).Draw(t, "block type"), Text: text(t, "text"), URL: text(t, "url"), MIME: text(t, "mime"),
-		Name: text(t, "name"), Ref: count(t, "ref"), Annotations: list(t, "annotations", annotation), Foreign: maybeObject(t, "foreign"),
+		Name: text(t, "name"), Author: text(t, "author"), Date: text(t, "date"), Ref: count(t, "ref"), Annotations: list(t, "annotations", annotation),
+		Foreign: maybeObject(t, "foreign"),
 	}
 }
 

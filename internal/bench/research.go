@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributary-ai/tributary"
@@ -28,7 +30,7 @@ const researchSteps = 40
 
 // researched is what the other process tells.
 type researched struct {
-	One, Five time.Duration // for all steps: one after the other, and five at once
+	One, Five time.Duration // for all steps: one after the other, and five at once; without what the model and the tool took
 	Peak      int64         // of the memory, with five at once, before anything else is measured
 }
 
@@ -58,8 +60,9 @@ func researching(_ context.Context, b *bench) ([]row, error) {
 // researchProcess is the other process.
 func researchProcess(dir string) error {
 	ctx := context.Background()
+	var own ownTime
 	builder, err := tributary.Research(tributary.ResearchOptions{
-		Models: tributary.OneModel(researchModel()), Tools: []tool.Tool{researchSearch()},
+		Models: tributary.OneModel(timedModel{researchModel(), &own}), Tools: []tool.Tool{researchSearch(&own)},
 		Settings: research.Settings{AutoAccept: true, MaxSteps: researchSteps, MaxPlanIterations: 1},
 	})
 	if err != nil {
@@ -70,6 +73,7 @@ func researchProcess(dir string) error {
 		return err
 	}
 	once := func(parallel int) (time.Duration, error) {
+		own.take()
 		began := time.Now()
 		run, err := rt.Start(ctx, tributary.Request{Assistant: "research", Text: "What is known of rivers?", Configurable: json.RawMessage(`{"parallel_steps":` + strconv.Itoa(parallel) + `}`)})
 		if err == nil {
@@ -78,7 +82,7 @@ func researchProcess(dir string) error {
 		if err == nil && run.Status != event.Success {
 			err = fmt.Errorf("the research ended with %s: %v", run.Status, run.Error)
 		}
-		return time.Since(began), err
+		return time.Since(began) - own.take()/time.Duration(parallel), err
 	}
 	var r researched
 	if r.Five, err = once(5); err != nil {
@@ -95,6 +99,40 @@ func researchProcess(dir string) error {
 	fmt.Println(string(raw))
 	_, _ = io.Copy(io.Discard, os.Stdin) // it ends with who started it
 	return rt.Close(ctx)
+}
+
+// ownTime is what the model and the tool of the measurement take themselves. Where several work at once, each is counted with its
+// share.
+type ownTime struct{ spent atomic.Int64 }
+
+func (o *ownTime) since(began time.Time) { o.spent.Add(int64(time.Since(began))) }
+func (o *ownTime) take() time.Duration   { return time.Duration(o.spent.Swap(0)) }
+
+// timedModel hands in what it was asked as providers do, and notes how long it takes until it has something to say. What
+// others do with a part of its answer is theirs.
+type timedModel struct {
+	model.Model
+	own *ownTime
+}
+
+func (m timedModel) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
+	return func(yield func(model.Part, error) bool) {
+		began := time.Now()
+		body, err := json.Marshal(req)
+		m.own.since(began)
+		if err == nil && req.Sent != nil {
+			req.Sent(body) // and what is done with that is not the model's
+		}
+		began = time.Now()
+		for part, err := range m.Model.Stream(ctx, req) {
+			m.own.since(began)
+			if !yield(part, err) {
+				return
+			}
+			began = time.Now()
+		}
+		m.own.since(began)
+	}
 }
 
 // peakOf is the most memory that this process had.
@@ -139,11 +177,12 @@ func researchModel() model.Model {
 }
 
 // researchSearch finds six passages of a kilobyte, which others do not find.
-func researchSearch() tool.Tool {
+func researchSearch(own *ownTime) tool.Tool {
 	text := strings.Repeat("The river is long and ends in a sea. ", 27)
 	return tool.FuncOfCall("search", "Searches.", func(_ context.Context, c tool.Call, _ struct {
 		Query string `json:"query"`
 	}) (item.ToolResult, error) {
+		defer own.since(time.Now())
 		var res item.ToolResult
 		for i := range 6 {
 			b := item.Block{Type: item.TextBlock, Ref: i + 1, Text: text, Name: "River " + c.ID, URL: fmt.Sprintf("%s-%d.md", c.ID, i)}

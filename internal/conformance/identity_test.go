@@ -74,7 +74,7 @@ func TestWhatBelongsToOthersDoesNotExist(t *testing.T) {
 		"POST /runs/crons": 422, "POST /runs/crons/search": 200, "POST /runs/crons/count": 200, "PUT /store/items": 204, "GET /store/items": 400,
 		"GET /api/chat/stream": 422, "GET /api/config": 200, "GET /api/rag/config": 200, "GET /api/rag/resources": 200, "POST /api/report/evaluate": 422,
 		"POST /api/prompt/enhance": 422, "POST /api/prose/generate": 422, "POST /api/tts": 422, "POST /api/podcast/generate": 422, "POST /api/ppt/generate": 422,
-		"POST /api/mcp/server/metadata": 501, "GET /usage": 200, "GET /suggestions/config": 200, "POST /input-polish": 422,
+		"POST /api/mcp/server/metadata": 422, "GET /usage": 200, "GET /suggestions/config": 200, "POST /input-polish": 422,
 		"GET /memory": 200, "PATCH /memory": 200, "DELETE /memory": 200, "POST /memory/facts": 200, "GET /memory/search": 200, "GET /memory/export": 200,
 		"POST /memory/import": 200, "GET /memory/config": 200, "GET /memory/status": 200, "PUT /memory/status": 200,
 		"POST /mcp": 422, "GET /mcp": 405, "DELETE /mcp": 405, "DELETE /store/items": 204, "POST /store/items/search": 200, "POST /store/namespaces": 200,

@@ -3,6 +3,7 @@ package document
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/tributary-ai/tributary/internal/byline"
 )
 
 // archive is a zip file whose parts together unpack to no more than is allowed. Sizes that the file claims are not
@@ -162,20 +165,30 @@ func (a *archive) relations(part string) (targets map[string]relation, err error
 
 type relation struct{ kind, target string }
 
-// coreTitle is the title in the properties of an office file.
-func (a *archive) coreTitle() string {
+// core is what the properties of an office file say of it: a document without sections.
+func (a *archive) core() Document {
 	data, err := a.read("docProps/core.xml")
 	if err != nil {
-		return ""
+		return Document{}
 	}
-	var b strings.Builder
-	in := false
-	_ = each(data, func(e xml.StartElement) { in = e.Name.Local == "title" }, func(string) { in = false }, func(s string) { // a title is no reason to fail
-		if in {
-			b.WriteString(s)
+	said := properties(data)
+	return Document{Title: said["title"], Author: said["creator"], Date: cmp.Or(byline.Date(said["modified"]), said["created"])}
+}
+
+// properties are the texts of elements by their names, the first of each.
+func properties(data []byte) map[string]string {
+	said := map[string]string{}
+	in := ""
+	_ = each(data, func(e xml.StartElement) { // what a file says of itself is no reason to fail
+		if in = e.Name.Local; said[in] != "" {
+			in = ""
+		}
+	}, func(string) { in = "" }, func(s string) {
+		if in != "" && len(said[in]) < 2000 {
+			said[in] += s
 		}
 	})
-	return b.String()
+	return said
 }
 
 // cells writes rows as a table of Markdown. Rows need not be equally long.

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tributary-ai/tributary/internal/byline"
 )
 
 // Format is a kind of file.
@@ -30,6 +32,8 @@ const (
 type Document struct {
 	Format    Format
 	Title     string // as the file itself names it; empty if it does not
+	Author    string // as the file says; empty if it does not
+	Date      string // when it was written, or last changed, as package byline spells it; empty if it does not say
 	Sections  []Section
 	Truncated bool // the file has more text than the limit
 }
@@ -208,6 +212,7 @@ func Read(name string, r io.ReaderAt, size int64, limits Limits) (doc Document, 
 // finish cuts what is too long and leaves out what is empty.
 func (d Document) finish(limits Limits) (Document, error) {
 	d.Title = strings.Join(strings.Fields(strings.ToValidUTF8(d.Title, "")), " ")
+	d.Author, d.Date = byline.Author(d.Author), byline.Date(d.Date)
 	room := limits.Text
 	kept := d.Sections[:0]
 	for _, s := range d.Sections {

@@ -126,6 +126,25 @@ func TestHeadingsOfPagesKeepTheirAnchors(t *testing.T) {
 	}
 }
 
+func TestFilesSayWhoWroteThemAndWhen(t *testing.T) {
+	const core = `<c xmlns:dc="d" xmlns:dcterms="t"><dc:title>Fees</dc:title><dc:creator>Maria Huber</dc:creator><dcterms:created>2023-01-02T03:04:05Z</dcterms:created><dcterms:modified>2024-05-31T10:00:00Z</dcterms:modified></c>`
+	for name, data := range map[string][]byte{
+		"a.docx": pack(t, map[string]string{"word/document.xml": `<d><body><p><r><t>Text.</t></r></p></body></d>`, "docProps/core.xml": core}),
+		"a.html": []byte(`<title>Fees</title><meta name="Author" content="Maria Huber"><meta property="article:published_time" content="2024-05-31T10:00:00+02:00"><meta name="date" content="1999-01-01"><p>Text.</p>`),
+		"a.pdf":  pdfOf([]string{catalog, onePage, page, streamOf("", hello), font}, "/Info << /Title (Fees) /Author (Maria Huber) /CreationDate (D:20240531100000+02'00') >>"),
+		"a.epub": pack(t, map[string]string{
+			"mimetype": "application/epub+zip", "META-INF/container.xml": `<c><rootfiles><rootfile full-path="b.opf"/></rootfiles></c>`,
+			"b.opf":  `<p xmlns:dc="d"><metadata><dc:title>Fees</dc:title><dc:creator>Maria Huber</dc:creator><dc:creator>Somebody Else</dc:creator><dc:date>2024-05-31</dc:date></metadata><manifest><item id="i" href="c.html" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="i"/></spine></p>`,
+			"c.html": "<p>Text.</p>",
+		}),
+	} {
+		doc, err := read(t, name, data)
+		if err != nil || doc.Title != "Fees" || doc.Author != "Maria Huber" || doc.Date != "2024-05-31" {
+			t.Errorf("%s: got %q by %q of %q, %v; want Fees by Maria Huber of 2024-05-31", name, doc.Title, doc.Author, doc.Date, err)
+		}
+	}
+}
+
 // pack makes an archive.
 func pack(t testing.TB, parts map[string]string) []byte {
 	t.Helper()

@@ -33,11 +33,12 @@ func readDOCX(a *archive) (Document, error) {
 			return Document{}, err
 		}
 	}
-	title := a.coreTitle()
-	if title == "" {
-		title = w.title
+	doc := a.core()
+	if doc.Title == "" {
+		doc.Title = w.title
 	}
-	return Document{Title: title, Sections: []Section{{Text: w.out.String()}}}, nil
+	doc.Sections = []Section{{Text: w.out.String()}}
+	return doc, nil
 }
 
 // headingStyles finds the styles that are headings: by outline level, or by their name in English, which every program

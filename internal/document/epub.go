@@ -27,14 +27,12 @@ func readEPUB(a *archive, limits Limits) (Document, error) {
 	if data, err = a.read(opf); err != nil {
 		return Document{}, err
 	}
-	var doc Document
+	said := properties(data)
+	doc := Document{Title: said["title"], Author: said["creator"], Date: said["date"]}
 	parts := map[string]string{}
 	var order []string
-	inTitle := false
 	err = each(data, func(e xml.StartElement) {
 		switch e.Name.Local {
-		case "title":
-			inTitle = doc.Title == ""
 		case "item":
 			if href, err := url.PathUnescape(attribute(e, "href")); err == nil && strings.Contains(attribute(e, "media-type"), "html") {
 				parts[attribute(e, "id")] = path.Join(path.Dir(opf), href)
@@ -44,11 +42,7 @@ func readEPUB(a *archive, limits Limits) (Document, error) {
 				order = append(order, part)
 			}
 		}
-	}, func(string) { inTitle = false }, func(s string) {
-		if inTitle {
-			doc.Title += s
-		}
-	})
+	}, nil, nil)
 	if err != nil {
 		return Document{}, err
 	}
@@ -75,10 +69,11 @@ func readEPUB(a *archive, limits Limits) (Document, error) {
 		if int64(len(data)) > 8<<20 {
 			return Document{}, refuse(TooLarge, "its chapter %d is larger than 8 MiB; split it", i+1)
 		}
-		_, md, err := htmlMarkdown(data)
+		chapter, err := htmlMarkdown(data)
 		if err != nil {
 			return Document{}, err
 		}
+		md := chapter.Sections[0].Text
 		text += len(md)
 		doc.Sections = append(doc.Sections, Section{fmt.Sprintf("chapter %d", i+1), md})
 	}

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
+
+	"github.com/tributary-ai/tributary/internal/byline"
 )
 
 func readHTML(data []byte) (Document, error) {
@@ -26,20 +28,42 @@ func readHTML(data []byte) (Document, error) {
 			data = out
 		}
 	}
-	title, text, err := htmlMarkdown(data)
-	if err != nil {
-		return Document{}, err
+	return htmlMarkdown(data)
+}
+
+// metas are the elements in which a page says who wrote it, and when; those before others are believed first.
+var (
+	authors = []string{"author", "article:author", "dc.creator", "dcterms.creator", "citation_author", "parsely-author"}
+	dates   = []string{"article:published_time", "datepublished", "citation_publication_date", "dc.date", "dcterms.date", "dcterms.created", "date", "pubdate", "article:modified_time", "last-modified"}
+)
+
+// meta notes what an element of a page says of it.
+func meta(n *html.Node, said map[string]string) {
+	for _, key := range []string{"name", "property", "itemprop"} {
+		if name := strings.ToLower(attr(n, key)); name != "" && said[name] == "" {
+			said[name] = attr(n, "content")
+		}
 	}
-	return Document{Title: title, Sections: []Section{{Text: text}}}, nil
+}
+
+// first is the first of several that somebody said.
+func first(said map[string]string, names []string, spell func(string) string) string {
+	for _, n := range names {
+		if v := spell(said[n]); v != "" {
+			return v
+		}
+	}
+	return ""
 }
 
 // htmlMarkdown converts one page. The parser refuses what is nested deeper than 512 elements, so that nothing after it
 // can run out of stack.
-func htmlMarkdown(data []byte) (title, text string, err error) {
+func htmlMarkdown(data []byte) (Document, error) {
 	root, err := html.Parse(bytes.NewReader(data))
 	if err != nil {
-		return "", "", fmt.Errorf("its HTML is not understood: %w", err)
+		return Document{}, fmt.Errorf("its HTML is not understood: %w", err)
 	}
+	title, said := "", map[string]string{}
 	var drop []*html.Node
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode {
@@ -51,6 +75,8 @@ func htmlMarkdown(data []byte) (title, text string, err error) {
 				title = n.FirstChild.Data
 			}
 			drop = append(drop, n)
+		case atom.Meta:
+			meta(n, said)
 		case atom.Script, atom.Style, atom.Nav, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Object, atom.Button, atom.Select:
 			drop = append(drop, n)
 		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
@@ -67,9 +93,9 @@ func htmlMarkdown(data []byte) (title, text string, err error) {
 	conv := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
 	out, err := conv.ConvertNode(root)
 	if err != nil {
-		return "", "", fmt.Errorf("its HTML is not understood: %w", err)
+		return Document{}, fmt.Errorf("its HTML is not understood: %w", err)
 	}
-	return title, string(out), nil
+	return Document{Title: title, Author: first(said, authors, byline.Author), Date: first(said, dates, byline.Date), Sections: []Section{{Text: string(out)}}}, nil
 }
 
 // anchor is the id of a heading, or of the link or section that carries it in its place.

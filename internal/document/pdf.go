@@ -24,7 +24,7 @@ func readPDF(data []byte, limits Limits) (Document, error) {
 	case err != nil:
 		return Document{}, refuse(Damaged, "it is damaged (%v); save it again with the program that made it", err)
 	}
-	doc := Document{Title: got.Title, Truncated: got.Cut}
+	doc := Document{Title: got.Title, Author: got.Author, Date: got.Date, Truncated: got.Cut}
 	for i, p := range got.Pages {
 		doc.Sections = append(doc.Sections, Section{fmt.Sprintf("page %d", i+1), layOut(p)})
 	}

@@ -31,7 +31,7 @@ func readPPTX(a *archive, limits Limits) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	doc := Document{Title: a.coreTitle()}
+	doc := a.core()
 	for i, part := range slides {
 		if i == limits.Parts {
 			doc.Truncated = true

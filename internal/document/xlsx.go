@@ -49,7 +49,7 @@ func readXLSX(a *archive, limits Limits) (Document, error) {
 	if book.dates, err = dateStyles(a); err != nil {
 		return Document{}, err
 	}
-	doc := Document{Title: a.coreTitle()}
+	doc := a.core()
 	for i, s := range sheets {
 		if i == limits.Parts || book.text <= 0 {
 			doc.Truncated = true

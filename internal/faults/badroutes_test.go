@@ -243,6 +243,6 @@ var badRoutes = map[string]badRoute{
 	"POST /api/tts":                 {good: `{"text":"a"}`, fields: map[string]kind{"text": aString}},
 	"POST /api/podcast/generate":    {good: `{"content":"a"}`, fields: map[string]kind{"content": aString}},
 	"POST /api/ppt/generate":        {good: `{"content":"a"}`, fields: map[string]kind{"content": aString}},
-	"POST /api/mcp/server/metadata": {good: `{"url":"x"}`, fields: map[string]kind{"content": aString}},
+	"POST /api/mcp/server/metadata": {good: `{"url":"x"}`, fields: map[string]kind{"transport": aString, "url": aString, "headers": anObj, "timeout_seconds": anInt}},
 	"GET /api/chat/stream":          {query: []string{" thread_id", "?thread_id=%20 thread_id", "?thread_id=no-such thread_id", "?thread_id=a&after=x after", "?thread_id=a&after=x:1 after"}},
 }

@@ -26,9 +26,11 @@ import (
 
 // Document is what can be read of a file.
 type Document struct {
-	Title string // as its author wrote it; often empty
-	Pages []Page
-	Cut   bool // there is more in the file
+	Title  string // as its author wrote it; often empty
+	Author string // the same
+	Date   string // when it was made, as the file spells it: D:20240531120000Z
+	Pages  []Page
+	Cut    bool // there is more in the file
 }
 
 // Page has the lines of a page, in the order in which they are drawn.
@@ -119,5 +121,5 @@ func Read(ctx context.Context, data []byte, most Limits) (doc Document, err erro
 			break
 		}
 	}
-	return Document{Title: f.title(), Pages: out.done(), Cut: out.full || f.more}, nil
+	return Document{Title: f.says("Title"), Author: f.says("Author"), Date: f.says("CreationDate"), Pages: out.done(), Cut: out.full || f.more}, nil
 }

@@ -340,10 +340,10 @@ func (f *file) pages() []page {
 	return out
 }
 
-// title is what the file says of itself.
-func (f *file) title() string {
+// says is what the file says of itself.
+func (f *file) says(key name) string {
 	for i := len(f.trailers) - 1; i >= 0; i-- {
-		if s, ok := f.value(f.dict(f.trailers[i].get("Info")).get("Title")).(text); ok && len(s) > 0 && len(s) < 2000 {
+		if s, ok := f.value(f.dict(f.trailers[i].get("Info")).get(key)).(text); ok && len(s) > 0 && len(s) < 2000 {
 			return spelled(string(s))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Chinese reports that a text is to be answered in Chinese: it has Han characters, and no kana.
@@ -59,31 +60,33 @@ var (
 // other letters.
 func Words(text string) []string {
 	var out []string
-	var b strings.Builder
-	lastHan := false
-	flush := func() {
-		if b.Len() > 0 {
-			out = append(out, b.String())
-			b.Reset()
+	begin, lastHan := -1, false // of the word that is being read
+	flush := func(end int) {
+		if begin >= 0 {
+			out = append(out, strings.Trim(text[begin:end], "'’_"))
 		}
+		begin = -1
 	}
-	for _, r := range text {
-		han := unicode.Is(unicode.Han, r)
+	for i, r := range text {
+		part, han := false, false
+		if r < utf8.RuneSelf { // most are
+			part = 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		} else {
+			part, han = unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r), unicode.Is(unicode.Han, r)
+		}
 		inner := r == '_' || r == '\'' || r == '’'
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && !(inner && b.Len() > 0 && !lastHan) {
-			flush()
+		if !part && !(inner && begin >= 0 && !lastHan) {
+			flush(i)
 			continue
 		}
 		if han != lastHan {
-			flush()
+			flush(i)
 		}
-		lastHan = han
-		b.WriteRune(r)
+		if lastHan = han; begin < 0 {
+			begin = i
+		}
 	}
-	flush()
-	for i, w := range out {
-		out[i] = strings.Trim(w, "'’_")
-	}
+	flush(len(text))
 	return out
 }
 
@@ -159,8 +162,12 @@ func isASCII(s string) bool {
 // Keys are what two texts share if they speak of the same thing: stems of words, and pairs of neighbouring Han
 // characters.
 func Keys(text string) map[string]bool {
-	out := map[string]bool{}
+	out, seen := map[string]bool{}, map[string]bool{}
 	for _, w := range Words(text) {
+		if seen[w] { // most words of a text are there more than once
+			continue
+		}
+		seen[w] = true
 		if !Chinese(w) {
 			out[Stem(w)] = true
 			continue

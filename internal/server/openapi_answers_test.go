@@ -146,6 +146,7 @@ func TestAnswersAreWhatIsSaid(t *testing.T) {
 	call("GET /api/config", "", "")
 	call("GET /api/rag/config", "", "")
 	call("GET /api/rag/resources", "", "")
+	call("POST /api/mcp/server/metadata", "", `{"transport":"sse","url":"https://example.com","headers":{"A":"b"},"timeout_seconds":5}`)
 	call("POST /api/report/evaluate", "", `{"content":"# A"}`)
 	call("POST /api/prompt/enhance", "", `{"prompt":"hi"}`)
 	call("GET /usage", "?since=2020-01-01T00:00:00Z", "")

@@ -18,6 +18,7 @@ import (
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/server/chat"
 )
 
 // apiDoc is what these tests read of /openapi.json.
@@ -62,6 +63,9 @@ func newAPI(t *testing.T) *apiWorld {
 	all := allGraphs()
 	all["agent"] = graph.New("agent", messages, middleware.GoalField).Node("work", talkerNode).Edge(graph.Start, "work").Edge("work", graph.End)
 	w := &apiWorld{taskWorld: newTasks(t, all, func(o *server.Options) {
+		o.Ask = func(context.Context, string, chat.Server) ([]chat.ServerTool, error) {
+			return []chat.ServerTool{{Name: "paint", Description: "Paints.", Schema: json.RawMessage(`{"type":"object"}`)}}, nil
+		}
 		o.Scheduler, o.Webhooks, o.Version = run.OpenScheduler(o.Engine, o.Store, nil), true, "1.2.3"
 		t.Cleanup(o.Scheduler.Close)
 		o.Memory = bookOn(o.Store)

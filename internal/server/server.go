@@ -115,6 +115,8 @@ type Options struct {
 	Write chat.Write
 	// Speak reads texts aloud; nil where nobody does.
 	Speak chat.Speak
+	// Ask asks MCP servers of requests for their tools; nil where that is not done.
+	Ask chat.Ask
 	// ToolsOff are groups of tools that agents do not have, each with the reason.
 	ToolsOff map[string]string
 	Version  string
@@ -226,7 +228,7 @@ func (s *Server) mount() error {
 	}
 	if !s.opt.NoChat {
 		chat.New(chat.Options{Store: store, Engine: engine, Graphs: s.opt.Graphs.Names, Feeds: feeds, Terms: s.terms}).Mount(s.routes)
-		chat.MountDesk(s.routes, chat.Desk{Write: s.opt.Write, Model: s.opt.Model, Documents: s.opt.Documents, Speak: s.opt.Speak})
+		chat.MountDesk(s.routes, chat.Desk{Write: s.opt.Write, Model: s.opt.Model, Documents: s.opt.Documents, Speak: s.opt.Speak, Ask: s.opt.Ask})
 	}
 	if s.opt.Documents != nil {
 		documents.Mount(s.routes, s.opt.Documents)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -208,6 +209,38 @@ func (h *Hub) forget(s *server) {
 		delete(h.guests, s.guest)
 	}
 }
+
+// Ask connects to a server that came with a request and returns its tools under the names that it gives them itself. It needs no
+// name, and what it may be is bounded as by [Hub.Guests].
+func (h *Hub) Ask(ctx context.Context, owner string, s Server) ([]tool.Spec, error) {
+	s.Name = "asked"
+	for slices.ContainsFunc(h.order, func(known *server) bool { return known.Name == s.Name }) {
+		s.Name += "x"
+	}
+	g, err := h.guest(owner, s)
+	if err != nil {
+		return nil, &AskError{strings.TrimPrefix(err.Error(), "MCP server "+s.Name+": "), err}
+	}
+	found, err := g.list(ctx, Who{Owner: owner})
+	if err != nil {
+		return nil, err
+	}
+	specs := make([]tool.Spec, len(found))
+	for i, r := range found {
+		specs[i] = r.spec
+		specs[i].Name = short(visible(r.name), maxMention)
+	}
+	return specs, nil
+}
+
+// AskError says why a server that came with a request is not asked at all.
+type AskError struct {
+	Says string
+	Err  error
+}
+
+func (e *AskError) Error() string { return e.Says }
+func (e *AskError) Unwrap() error { return e.Err }
 
 // Check connects to a server of the configuration and returns its tools, or says why it cannot be used.
 func (h *Hub) Check(ctx context.Context, name string) ([]tool.Tool, error) {

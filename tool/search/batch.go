@@ -71,7 +71,7 @@ func (b *batch) prepare(ctx context.Context) (err error) {
 		b.next = b.segments[n-1].end()
 	}
 	b.built = newBuilder(b.next, b.ix.stems)
-	if b.file, err = b.tx.PrepareContext(ctx, "INSERT INTO files (source, path, size, mtime, checked, hash, why, says) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"); err != nil {
+	if b.file, err = b.tx.PrepareContext(ctx, "INSERT INTO files (source, path, size, mtime, checked, hash, why, says, author, date) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"); err != nil {
 		return err
 	}
 	b.passage, err = b.tx.PrepareContext(ctx, "INSERT INTO passages (id, file, line, place, title, trail, anchor, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")

@@ -60,7 +60,7 @@ type Index struct {
 
 const (
 	applicationID = 0x54726962 // "Trib": the file is ours
-	version       = 2          // of the tables and of the way documents are cut; another one is rebuilt
+	version       = 3          // of the tables and of the way documents are cut; another one is rebuilt
 
 	defaultMaxFileSize = 32 << 20
 )
@@ -83,6 +83,8 @@ CREATE TABLE files (
 	hash    BLOB NOT NULL,
 	why     TEXT NOT NULL,    -- it has no passages; empty if it has
 	says    TEXT NOT NULL,    -- the same as a sentence
+	author  TEXT NOT NULL,    -- as the document says, with its date; empty if it does not
+	date    TEXT NOT NULL,
 	UNIQUE (source, path)
 );
 CREATE TABLE passages (

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/internal/byline"
 	"github.com/tributary-ai/tributary/internal/document"
 	"github.com/tributary-ai/tributary/internal/pattern"
 )
@@ -27,7 +29,7 @@ func Split(file, text string) []Passage {
 
 // passagesOf cuts what was read from a file into passages. Headings and anchors go on from section to section.
 func passagesOf(file string, doc document.Document) []Passage {
-	d := &splitter{path: file, title: doc.Title, slugs: map[string]int{}}
+	d := &splitter{path: file, title: doc.Title, author: doc.Author, date: doc.Date, slugs: map[string]int{}}
 	for _, s := range doc.Sections {
 		text := strings.TrimPrefix(strings.ToValidUTF8(s.Text, "\uFFFD"), "\ufeff")
 		text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -51,7 +53,7 @@ func passagesOf(file string, doc document.Document) []Passage {
 		}
 	}
 	for i := range d.passages {
-		d.passages[i].Title = d.title
+		d.passages[i].Title, d.passages[i].Author, d.passages[i].Date = d.title, d.author, d.date
 	}
 	return d.passages
 }
@@ -130,6 +132,8 @@ type splitter struct {
 	at    int // the line to be read next
 
 	title    string
+	author   string
+	date     string
 	titled   bool // the first heading has been seen
 	headings [7]string
 	anchor   string
@@ -163,21 +167,33 @@ func isRuler(line string) bool   { return begins(line, "*-_") && ruler.MatchStri
 func isHeading(line string) bool { return begins(line, "#") && atx.MatchString(line) }
 func isItem(line string) bool    { return begins(line, "-*+0123456789") && listItem.MatchString(line) }
 
-// frontMatter skips the settings at the top that many generators want, and takes the title from them.
+// frontMatter skips the settings at the top that many generators want, and takes the title, the author and the date from them.
 func (d *splitter) frontMatter() {
 	if len(d.lines) == 0 || strings.TrimRight(d.lines[0], " ") != "---" {
 		return
 	}
+	said := map[string]string{}
+	key := ""
 	for i := 1; i < len(d.lines); i++ {
-		if l := strings.TrimRight(d.lines[i], " "); l == "---" || l == "..." {
+		l := strings.TrimRight(d.lines[i], " \r")
+		if l == "---" || l == "..." {
 			d.at = i + 1
+			d.title = cmp.Or(d.title, strings.Trim(said["title"], `"'`))
+			d.author = cmp.Or(d.author, byline.Author(strings.NewReplacer(`"`, "", "'", "").Replace(cmp.Or(said["author"], said["authors"]))))
+			d.date = cmp.Or(d.date, byline.Date(said["date"]), byline.Date(said["published"]), byline.Date(said["updated"]))
 			return
 		}
-		if v, ok := strings.CutPrefix(d.lines[i], "title:"); ok && d.title == "" {
-			d.title = strings.Trim(strings.TrimSpace(v), `"'`)
+		if one, ok := strings.CutPrefix(strings.TrimLeft(l, " "), "- "); ok && (key == "author" || key == "authors") {
+			one = strings.TrimSpace(strings.TrimPrefix(one, "name: "))
+			said[key] = strings.TrimPrefix(said[key]+", "+one, ", ")
+			continue
+		}
+		if name, value, ok := strings.Cut(l, ":"); ok && !strings.HasPrefix(l, " ") {
+			key = strings.ToLower(name)
+			said[key] = strings.TrimSpace(value)
 		}
 	}
-	d.title = "" // never closed: it was a ruler after all
+	// never closed: it was a ruler after all
 }
 
 // block reads one heading, paragraph, list, table or code.

@@ -287,7 +287,11 @@ func (b *batch) update(ctx context.Context, c candidate, left map[string]*LeftOu
 			return err
 		}
 	}
-	res, err := b.file.ExecContext(ctx, c.source, c.path, c.size, c.mtime, checked, hash[:], string(why.Why), why.Says)
+	var of Passage
+	if len(passages) > 0 {
+		of = passages[0]
+	}
+	res, err := b.file.ExecContext(ctx, c.source, c.path, c.size, c.mtime, checked, hash[:], string(why.Why), why.Says, of.Author, of.Date)
 	if err != nil {
 		return err
 	}

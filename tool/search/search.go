@@ -12,6 +12,8 @@ import (
 // Passage is a stretch of a document.
 type Passage struct {
 	Title  string   // of the document
+	Author string   // of the document, as it says itself; empty if it does not
+	Date   string   // the same, as in "2024-05-31"
 	Trail  []string // the headings it stands under, outermost first, without the title
 	Path   string   // of the document, with the label of its source
 	Anchor string   // of the innermost heading, as in a link; empty before the first one
@@ -103,7 +105,7 @@ type result struct {
 
 // read looks closely at passages and puts them in order.
 func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, error) {
-	stmt, err := tx.PrepareContext(ctx, `SELECT f.source, f.path, p.title, p.trail, p.anchor, p.line, p.place, p.text
+	stmt, err := tx.PrepareContext(ctx, `SELECT f.source, f.path, f.author, f.date, p.title, p.trail, p.anchor, p.line, p.place, p.text
 		FROM passages p JOIN files f ON f.id = p.file WHERE p.id = ?`)
 	if err != nil {
 		return nil, err
@@ -114,7 +116,7 @@ func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, e
 	for _, id := range ids {
 		var r result
 		var trail string
-		err := stmt.QueryRowContext(ctx, id).Scan(&r.source, &r.path, &r.Title, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text)
+		err := stmt.QueryRowContext(ctx, id).Scan(&r.source, &r.path, &r.Author, &r.Date, &r.Title, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text)
 		if err == sql.ErrNoRows {
 			return nil, errTorn
 		}

@@ -115,3 +115,23 @@ func FuzzSplit(f *testing.F) {
 		}
 	})
 }
+
+func TestFrontMatterSaysWhoWroteADocumentAndWhen(t *testing.T) {
+	for name, c := range map[string]struct{ top, author, date string }{
+		"plain":    {"title: Fees\nauthor: Maria Huber\ndate: 2024-05-31", "Maria Huber", "2024-05-31"},
+		"quoted":   {"title: \"Fees\"\nauthor: 'Maria Huber'\ndate: \"2024-05-31T08:00:00Z\"", "Maria Huber", "2024-05-31"},
+		"several":  {"title: Fees\nauthors: [\"Maria Huber\", 'Max Meyer']", "Maria Huber, Max Meyer", ""},
+		"a list":   {"title: Fees\nauthors:\n  - Maria Huber\n  - name: Max Meyer\ntags:\n  - money\ndate: May 2024", "Maria Huber, Max Meyer", "2024-05"},
+		"nothing":  {"title: Fees\nauthor:\ndate: soon", "", ""},
+		"nested":   {"title: Fees\nextra:\n  author: Nobody\n  date: 2024-05-31", "", ""},
+		"no title": {"Author: Maria Huber", "Maria Huber", ""},
+	} {
+		got := Split("Fees.md", "---\n"+c.top+"\n---\nA berth costs 25 euros.\n")
+		if len(got) != 1 || got[0].Title != "Fees" || got[0].Author != c.author || got[0].Date != c.date || got[0].Text != "A berth costs 25 euros." {
+			t.Errorf("%s: got %+v, want %q of %q", name, got, c.author, c.date)
+		}
+	}
+	if got := Split("a.md", "---\nauthor: Maria Huber\n\nA ruler was above.\n"); len(got) == 0 || got[0].Author != "" {
+		t.Errorf("settings that are never closed are none: %+v", got)
+	}
+}

@@ -74,10 +74,17 @@ func (ix *Index) nothing(ctx context.Context, query string) (item.ToolResult, er
 func shown(found []Passage) item.ToolResult {
 	var res item.ToolResult
 	for i, p := range found {
-		b := item.Block{Type: item.TextBlock, Ref: i + 1, Text: p.Text, Name: p.Title + " — " + p.Location(), URL: p.Location()}
+		b := item.Block{Type: item.TextBlock, Ref: i + 1, Text: p.Text, Name: p.Title + " — " + p.Location(), URL: p.Location(), Author: p.Author, Date: p.Date}
 		res.Blocks = append(res.Blocks, b)
 		// Providers are sent the text alone, so the model's view says in it where the passage stands.
-		b.Text = fmt.Sprintf("Source: %s (%s, %s)\n\n%s", p.Heading(), p.Location(), p.Position(), p.Text)
+		from := p.Location() + ", " + p.Position()
+		if p.Author != "" {
+			from += ", by " + p.Author
+		}
+		if p.Date != "" {
+			from += ", " + p.Date
+		}
+		b.Text = fmt.Sprintf("Source: %s (%s)\n\n%s", p.Heading(), from, p.Text)
 		res.Content = append(res.Content, b)
 	}
 	return res

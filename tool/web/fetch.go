@@ -81,8 +81,10 @@ func (f *Fetcher) Close() { f.close() }
 type Page struct {
 	URL   string // where it was in the end
 	Title string
-	Date  time.Time // when it was published; zero if it does not tell
-	Text  string    // Markdown, where the page has headings, links and lists
+	// Author is who wrote it, as the page says; empty if it does not.
+	Author string
+	Date   time.Time // when it was published; zero if it does not tell
+	Text   string    // Markdown, where the page has headings, links and lists
 	// Note says what is not as on the site; empty if nothing is missing.
 	Note string
 }
@@ -110,7 +112,7 @@ func (f *Fetcher) call(ctx context.Context, in fetchArguments) (item.ToolResult,
 		return item.ToolResult{}, fmt.Errorf("%s has %d parts; there is no part %d", p.URL, len(parts), part)
 	}
 	var res item.ToolResult
-	cited(&res, source{p.Title, p.URL, p.Date}, parts[part-1])
+	cited(&res, source{p.Title, p.URL, p.Author, p.Date}, parts[part-1])
 	var notes []string
 	if p.Note != "" {
 		notes = append(notes, p.Note)

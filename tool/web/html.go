@@ -14,6 +14,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/tributary-ai/tributary/internal/byline"
 )
 
 // What is larger is read plainly: finding the article of a page, and making Markdown of it, takes time that grows faster than the
@@ -87,7 +89,7 @@ func (p *Page) readTree(doc *html.Node, at *url.URL) (err error) {
 	if err != nil {
 		return err
 	}
-	p.Title = article.Title
+	p.Title, p.Author = article.Title, byline.Author(article.Byline)
 	for _, t := range []*time.Time{article.PublishedTime, article.ModifiedTime} {
 		if t != nil && p.Date.IsZero() && t.Year() > 1990 {
 			p.Date = *t

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/tributary-ai/tributary/internal/byline"
 	"github.com/tributary-ai/tributary/internal/pdftext"
 )
 
@@ -122,7 +124,10 @@ func (p *Page) readPDF(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	p.Title, p.Text = doc.Title, doc.Text()
+	p.Title, p.Author, p.Text = doc.Title, byline.Author(doc.Author), doc.Text()
+	if day, err := time.Parse(time.DateOnly, byline.Date(doc.Date)); err == nil {
+		p.Date = day
+	}
 	if doc.Cut {
 		p.Note = "The PDF is longer than this."
 	}

@@ -161,7 +161,7 @@ func (s *Searcher) search(ctx context.Context, in searchArguments) (item.ToolRes
 	found, failed := s.Search(ctx, query, limit)
 	var res item.ToolResult
 	for _, r := range found {
-		cited(&res, source{r.Title, r.URL, r.Date}, cmp.Or(r.Snippet, r.Title, r.URL))
+		cited(&res, source{title: r.Title, url: r.URL, date: r.Date}, cmp.Or(r.Snippet, r.Title, r.URL))
 	}
 	return res, s.finish(ctx, &res, query, "page", len(found), failed, len(s.Engines))
 }

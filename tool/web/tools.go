@@ -40,6 +40,7 @@ func describe[In any](name, description string, risk tool.Risk, timeout time.Dur
 // source is what a block says about where it comes from.
 type source struct {
 	title, url string
+	author     string
 	date       time.Time
 }
 
@@ -51,10 +52,17 @@ func (s source) name() string {
 	} else if name == "" {
 		name = s.url
 	}
-	if !s.date.IsZero() {
-		name += ", " + s.date.Format(time.DateOnly)
+	if day := s.day(); day != "" {
+		name += ", " + day
 	}
 	return name
+}
+
+func (s source) day() string {
+	if s.date.IsZero() {
+		return ""
+	}
+	return s.date.Format(time.DateOnly)
 }
 
 // line is the source as a model reads it, above the text: providers are sent the text alone.
@@ -63,15 +71,18 @@ func (s source) line() string {
 	if s.title == "" {
 		line = "Source: (" + s.url
 	}
-	if !s.date.IsZero() {
-		line += ", " + s.date.Format(time.DateOnly)
+	if s.author != "" {
+		line += ", by " + s.author
+	}
+	if day := s.day(); day != "" {
+		line += ", " + day
 	}
 	return line + ")"
 }
 
 // cited adds text to a result, as a block that can be cited under a number of its own.
 func cited(res *item.ToolResult, s source, text string) {
-	b := item.Block{Type: item.TextBlock, Ref: lastRef(res) + 1, Text: text, Name: s.name(), URL: s.url}
+	b := item.Block{Type: item.TextBlock, Ref: lastRef(res) + 1, Text: text, Name: s.name(), URL: s.url, Author: s.author, Date: s.day()}
 	res.Blocks = append(res.Blocks, b)
 	b.Text = s.line() + "\n\n" + text
 	res.Content = append(res.Content, b)

@@ -3,9 +3,7 @@ package chat
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -29,6 +27,7 @@ type Desk struct {
 	Model     string           // the name of the one that writes, where it is known
 	Documents documents.Search // nil: there are none
 	Speak     Speak            // nil: nobody reads aloud
+	Ask       Ask              // nil: nobody asks MCP servers
 }
 
 // provider is the name of our documents among DeerFlow's.
@@ -53,9 +52,9 @@ func MountDesk(t *edge.Routes, d Desk) {
 	t.Handle("POST /api/tts", d.tts, edge.Doc{Summary: "Read a text aloud", Body: speechRequest{}, Status: []int{}})
 	t.Handle("POST /api/podcast/generate", d.podcast, edge.Doc{Summary: "Make a podcast of a report, or its script", Body: podcastRequest{}, Status: []int{}})
 	t.Handle("POST /api/ppt/generate", d.slides, edge.Doc{Summary: "Make slides of a report", Body: slidesRequest{}, Status: []int{}})
-	for _, m := range missing {
-		t.Handle("POST "+m.path, m.refuse, edge.Doc{Summary: m.what + "; not possible here, which the answer explains", Body: contentRequest{}, Status: []int{}})
-	}
+	t.Handle("POST /api/mcp/server/metadata", d.server, edge.Doc{
+		Summary: "List the tools of an MCP server that has an address, where requests may bring servers", Body: serverRequest{}, Answer: serverAnswer{}, Fails: []int{403},
+	})
 }
 
 func (d Desk) provider() string {
@@ -239,29 +238,4 @@ func noModel(w http.ResponseWriter) error {
 
 func failed(w http.ResponseWriter) error {
 	return explain(w, http.StatusBadGateway, "the model could not write the text; try again")
-}
-
-// absent is a job that nobody here can do.
-type absent struct{ path, what, why string }
-
-var missing = []absent{
-	{"/api/mcp/server/metadata", "List the tools of an MCP server", "servers are named under mcp.servers in the configuration, and tributary mcp list shows their tools"},
-}
-
-// contentRequest is what such a job is about; its other members are not read.
-type contentRequest struct {
-	Text    string          `json:"text,omitempty"`
-	Content string          `json:"content,omitempty"`
-	Command json.RawMessage `json:"command,omitempty" doc:"never allowed"`
-}
-
-func (a absent) refuse(w http.ResponseWriter, r *http.Request, _ run.Identity) error {
-	var q contentRequest
-	if err := edge.Decode(w, r, &q); err != nil {
-		return err
-	}
-	if !jsonvalue.IsNull(q.Command) && string(q.Command) != `""` {
-		return edge.RefuseField(http.StatusForbidden, "command", "command: a request may not start a process here")
-	}
-	return explain(w, http.StatusNotImplemented, fmt.Sprintf("POST %s: %s", a.path, a.why))
 }

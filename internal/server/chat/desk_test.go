@@ -103,7 +103,7 @@ func TestWhatTheDeskCannotDoItSays(t *testing.T) {
 	for path, c := range map[string]struct{ body, says string }{
 		"/api/tts":                 {`{"text":"x"}`, "speech"},
 		"/api/podcast/generate":    {`{"content":"x"}`, "speech"},
-		"/api/mcp/server/metadata": {`{"transport":"sse","url":"https://example.com"}`, "mcp.servers"},
+		"/api/mcp/server/metadata": {`{"transport":"sse","url":"https://example.com"}`, "mcp.requests"},
 		"/api/prompt/enhance":      {`{"prompt":"x"}`, "models"},
 		"/api/prose/generate":      {`{"prompt":"x"}`, "models"},
 		"/api/report/evaluate":     {`{"content":"x","use_llm":true}`, "models"},
@@ -113,7 +113,14 @@ func TestWhatTheDeskCannotDoItSays(t *testing.T) {
 			t.Errorf("POST %s is answered with %d %s, want 501 and a word about %s", path, code, got, c.says)
 		}
 	}
-	if code, got := w.answer("POST", "/api/mcp/server/metadata", `{"transport":"stdio","command":"sh"}`); code != http.StatusForbidden {
-		t.Errorf("a command is answered with %d %s", code, got)
+	for _, body := range []string{`{"transport":"stdio","command":"sh"}`, `{"transport":"stdio"}`, `{"transport":"sse","url":"https://example.com","args":["-c"]}`, `{"url":"https://example.com","env":{"A":"b"}}`} {
+		if code, got := w.answer("POST", "/api/mcp/server/metadata", body); code != http.StatusForbidden {
+			t.Errorf("%s is answered with %d %s, want 403", body, code, got)
+		}
+	}
+	for _, body := range []string{`{"transport":"sse"}`, `{"url":"https://example.com","timeout_seconds":0}`, `{"url":"https://example.com","timeout_seconds":3601}`} {
+		if code, got := w.answer("POST", "/api/mcp/server/metadata", body); code != http.StatusUnprocessableEntity {
+			t.Errorf("%s is answered with %d %s, want 422", body, code, got)
+		}
 	}
 }

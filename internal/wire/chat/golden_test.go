@@ -54,7 +54,7 @@ func script() []event.Event {
 	add(event.InterruptRaised{ID: "q1", Ask: event.AskPlanReview, Value: json.RawMessage(`{"message":"Please review the plan.","plan":{}}`), Options: []string{"accepted", "edit_plan"}})
 	add(event.InterruptRaised{ID: "q2", Ask: event.AskToolApproval, Value: json.RawMessage(`"Delete?"`), Options: []string{"yes", "no"}})
 	add(event.InterruptRaised{ID: "q3", Ask: event.AskClarification, Value: json.RawMessage(`"Which?"`)})
-	add(event.NodeEnded{Execution: "x3", Update: json.RawMessage(`{"citations":[{"id":1,"title":"Rivers","url":"https://example.com/","domain":"example.com","content_snippet":"wet","accessed_at":"2026-01-02T03:04:05Z"}]}`)})
+	add(event.NodeEnded{Execution: "x3", Update: json.RawMessage(`{"citations":[{"id":1,"title":"Rivers","url":"https://example.com/","domain":"example.com","author":"Maria Huber","published_date":"2024-05-31","content_snippet":"wet","accessed_at":"2026-01-02T03:04:05Z"}]}`)})
 	return all
 }
 

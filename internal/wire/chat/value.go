@@ -103,6 +103,8 @@ type citation struct {
 	Title    string `json:"title"`
 	Snippet  string `json:"content_snippet,omitempty"`
 	Domain   string `json:"domain,omitempty"`
+	Author   string `json:"author,omitempty"`
+	Date     string `json:"published_date,omitempty"`
 	Accessed string `json:"accessed_at,omitempty"`
 	Number   int    `json:"number,omitempty"` // by which the report cites it
 }
@@ -114,6 +116,8 @@ func citations(written json.RawMessage) []byte {
 		Title   string `json:"title"`
 		URL     string `json:"url"`
 		Domain  string `json:"domain"`
+		Author  string `json:"author"`
+		Date    string `json:"published_date"`
 		Snippet string `json:"content_snippet"`
 		Read    string `json:"accessed_at"`
 	}
@@ -123,7 +127,7 @@ func citations(written json.RawMessage) []byte {
 	list := make([]citation, len(refs))
 	for i, r := range refs {
 		sum := sha256.Sum256([]byte(r.URL))
-		list[i] = citation{hex.EncodeToString(sum[:6]), r.URL, r.Title, r.Snippet, r.Domain, r.Read, r.Number}
+		list[i] = citation{hex.EncodeToString(sum[:6]), r.URL, r.Title, r.Snippet, r.Domain, r.Author, r.Date, r.Read, r.Number}
 	}
 	return marshal(list)
 }
