@@ -205,8 +205,8 @@ func TestTheOrderOfTheMiddleware(t *testing.T) {
 	a, err := assemble(t, lead.Run{ID: "run", Configurable: json.RawMessage(`{"agent_name":"all","is_plan_mode":true,"subagent_enabled":true}`)}, lead.Options{
 		Agents: agents{{Name: "all", Temp: &temp}}, Rules: lead.Rules{List: []lead.Rule{{Tool: "bash", Do: lead.Ask}}},
 		Middleware: []agent.Middleware{{Name: "operators_own"}},
-		Skills: &middleware.SkillOptions{Tool: "load_skill", List: func(context.Context, *agent.Step) ([]middleware.Skill, error) { return nil, nil }},
-		May:    middleware.Rules{DenyNames: []string{"x"}}.May, Budget: 1000, Deferred: testTools()[:1],
+		Skills:     &middleware.SkillOptions{Tool: "load_skill", List: func(context.Context, *agent.Step) ([]middleware.Skill, error) { return nil, nil }},
+		May:        middleware.Rules{DenyNames: []string{"x"}}.May, Budget: 1000, Deferred: testTools()[:1],
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -122,6 +122,8 @@ func TestEveryProviderIsAskedForTheWholeWhereItDoesNotStream(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				if streams != 1 || wholes != 1 {
 					t.Errorf("Ada's model was asked %d times for a stream and %d times for the whole, want once each", streams, wholes)
 				}
