@@ -3,6 +3,8 @@ package tributary
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/lead"
@@ -23,6 +25,36 @@ func OneModel(m model.Model, fallbacks ...model.Model) model.Models {
 type always struct{ choice model.Choice }
 
 func (a always) Choose(context.Context, model.Wish) (model.Choice, error) { return a.choice, nil }
+
+// Models lists the models that runs can ask for, with what they can do. Where nobody says what there is to choose from, it is the one that
+// answers an owner who does not choose; that has no name.
+func (r *Runtime) Models(ctx context.Context, owner string) ([]model.Listed, error) {
+	if l, ok := r.models.(model.Lister); ok {
+		return l.List(), nil
+	}
+	choice, err := r.models.Choose(ctx, model.Wish{Owner: identity(owner).Owner})
+	if err != nil {
+		return nil, r.told(asked(err))
+	}
+	one := model.Listed{Default: true}
+	if d, ok := choice.Model.(model.Describer); ok {
+		one.Info = d.Describe()
+	}
+	return []model.Listed{one}, nil
+}
+
+// Model is the one of them that has a name; [ErrNotFound] if there is none.
+func (r *Runtime) Model(ctx context.Context, owner, name string) (model.Listed, error) {
+	all, err := r.Models(ctx, owner)
+	if err != nil {
+		return model.Listed{}, err
+	}
+	at := slices.IndexFunc(all, func(m model.Listed) bool { return m.Name == name })
+	if at < 0 {
+		return model.Listed{}, fmt.Errorf("model %q: %w", name, ErrNotFound)
+	}
+	return all[at], nil
+}
 
 // buildAgent makes the built-in graph for a run.
 func (r *Runtime) buildAgent(ctx context.Context, c Config) (*graph.Graph, error) {

@@ -21,7 +21,7 @@ type Skill struct {
 	Name        string
 	Description string
 	License     string
-	Tools       []string // allowed-tools
+	Tools       []string // allowed-tools, as it is written; nil: it does not say
 	Secrets     []string // required-secrets
 	Origin      string   // "custom", "public" or "built in"
 	Off         bool     // its owner has switched it off
@@ -74,6 +74,12 @@ func (s *Skills) List(_ context.Context, owner string) ([]Skill, error) {
 		out = append(out, Skill(k))
 	}
 	return out, err
+}
+
+// Get finds a skill of an owner's.
+func (s *Skills) Get(_ context.Context, owner, name string) (Skill, error) {
+	k, err := s.kept.Get(skillOwner(owner), name)
+	return Skill(k), skilled(err)
 }
 
 // Text is the whole file SKILL.md of a skill.
@@ -160,7 +166,7 @@ func (s *Skills) Options(withFiles bool, room func(folder *os.Root, bytes int64,
 			var out []middleware.Skill
 			for _, k := range all {
 				if k.Problem == "" && !k.Off {
-					out = append(out, middleware.Skill{Name: k.Name, Description: k.Description, Path: path.Join(files.Top, skillFolder(k.Name), skill.File), Secrets: k.Secrets})
+					out = append(out, middleware.Skill{Name: k.Name, Description: k.Description, Path: path.Join(files.Top, skillFolder(k.Name), skill.File), Tools: toolsOf(k.Tools), Secrets: k.Secrets})
 				}
 			}
 			return out, err
@@ -187,6 +193,29 @@ func (s *Skills) Options(withFiles bool, room func(folder *os.Root, bytes int64,
 			return text, err
 		},
 	}
+}
+
+// publicTools are the names by which skills in the public format call tools that have other names here.
+var publicTools = map[string][]string{
+	"Read": {"read_file"}, "Write": {"write_file"}, "Edit": {"str_replace"}, "MultiEdit": {"str_replace"}, "LS": {"ls"}, "Glob": {"glob"}, "Grep": {"grep"},
+	"Bash": {"bash", "python"}, "WebFetch": {"web_fetch"}, "WebSearch": {"web_search"}, "TodoWrite": {"write_todos"}, "Task": {"task"}, "AskUserQuestion": {"ask_clarification"},
+}
+
+// toolsOf are the tools that a skill names, by their names here. What is in brackets behind one, as in Bash(git:*), is passed over.
+func toolsOf(names []string) []string {
+	if names == nil {
+		return nil
+	}
+	out := []string{}
+	for _, name := range names {
+		name, _, _ = strings.Cut(name, "(")
+		if ours, ok := publicTools[name]; ok {
+			out = append(out, ours...)
+		} else {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // skillFolder is where the files of a skill that is used are, within the folder of its thread.

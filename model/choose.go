@@ -12,6 +12,22 @@ type Models interface {
 	Choose(ctx context.Context, w Wish) (Choice, error)
 }
 
+// Lister is a [Models] that tells what there is to choose from.
+type Lister interface {
+	// List lists the models in the order in which they are chosen from, those that cannot be used included.
+	List() []Listed
+}
+
+// Listed is a model that a run can ask for.
+type Listed struct {
+	Name string // what model_name in a run's settings says to choose it
+	Info
+	ReasoningEffort bool // it can be told how hard to think
+	Default         bool // it answers where nobody chooses
+	// Problem says why it cannot be used; empty if it can.
+	Problem string
+}
+
 // Wish is what a run says of the model that it wants.
 type Wish struct {
 	Owner string // whose run it is

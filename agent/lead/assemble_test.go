@@ -14,6 +14,7 @@ import (
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/lead"
+	"github.com/tributary-ai/tributary/agent/middleware"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
 	"github.com/tributary-ai/tributary/tool"
@@ -204,6 +205,8 @@ func TestTheOrderOfTheMiddleware(t *testing.T) {
 	a, err := assemble(t, lead.Run{ID: "run", Configurable: json.RawMessage(`{"agent_name":"all","is_plan_mode":true,"subagent_enabled":true}`)}, lead.Options{
 		Agents: agents{{Name: "all", Temp: &temp}}, Rules: lead.Rules{List: []lead.Rule{{Tool: "bash", Do: lead.Ask}}},
 		Middleware: []agent.Middleware{{Name: "operators_own"}},
+		Skills:     &middleware.SkillOptions{Tool: "load_skill", List: func(context.Context, *agent.Step) ([]middleware.Skill, error) { return nil, nil }},
+		May:        middleware.Rules{DenyNames: []string{"x"}}.May, Budget: 1000, Deferred: testTools()[:1],
 	})
 	if err != nil {
 		t.Fatal(err)

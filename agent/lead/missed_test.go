@@ -187,6 +187,16 @@ func scenes() map[string]scene {
 			}}},
 			shows: shows("- report: "),
 		},
+		"skill_tools": {
+			opt: lead.Options{Skills: &middleware.SkillOptions{Tool: "load_skill",
+				List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
+					return []middleware.Skill{{Name: "report", Description: "Writes.", Path: "/r", Tools: []string{"write_file"}}}, nil
+				},
+				Load: func(context.Context, *agent.Step, middleware.Skill) (string, error) { return "Write.", nil },
+			}},
+			tools: []tool.Tool{echo}, plan: once("say", `{"s":"x"}`), input: `{"messages":[{"type":"human","content":"/report now"}]}`,
+			shows: func(s *staged) bool { return strings.Contains(s.result("c1"), "This call was not made") },
+		},
 		"uploads":  {tools: files.Tools(files.Options{}), put: map[string]string{"uploads/a.txt": "a"}, shows: shows("/mnt/user-data/uploads/a.txt")},
 		"reminder": {opt: lead.Options{Now: func() time.Time { return time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC) }}, shows: shows("2031")},
 		"images":   {tools: files.Tools(files.Options{}), shows: shows("tool:view_image")},

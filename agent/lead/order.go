@@ -19,12 +19,13 @@ type place struct {
 // order is the middleware of the lead agent, the outermost first. A golden file holds it: whoever moves a line sees in the difference
 // what comes before what. Package middleware says why its own stand as they do. What a person approves is around what makes failures
 // look alike, since a person's words are told as they are, and around what judges commands, so that edited arguments are judged too. What the model is shown
-// of the state stands behind what is attached to messages. Clarification is the innermost: whatever others refuse is not asked.
+// of the state stands behind what is attached to messages. What a skill does not let be used is refused before anybody is asked about it. Clarification is the innermost: whatever others refuse is not asked.
 var order = []place{
 	{"sanitise", true, sanitise},
 	{"outputs", true, outputs},
 	{"thread_data", false, folders},
 	{"sandbox", false, sandboxes},
+	{"skill_tools", false, skillTools},
 	{"authorise", true, authorise},
 	{"approval", true, approval},
 	{"tool_errors", true, toolErrors},

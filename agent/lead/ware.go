@@ -49,20 +49,40 @@ func summarise(a *assembly) (agent.Middleware, string) {
 }
 
 func skills(a *assembly) (agent.Middleware, string) {
-	if a.parts.Skills == nil {
+	o, off := a.skillOptions()
+	if off != "" {
+		return agent.Middleware{}, off
+	}
+	return middleware.Skills(o), ""
+}
+
+func skillTools(a *assembly) (agent.Middleware, string) {
+	o, off := a.skillOptions()
+	switch {
+	case off != "":
+		return agent.Middleware{}, off
+	case slices.Contains(a.parts.Without, "skills"):
 		return agent.Middleware{}, "there are no skills"
 	}
-	o := *a.parts.Skills
+	return middleware.SkillTools(o), ""
+}
+
+// skillOptions say which skills the agent has, or why it has none.
+func (a *assembly) skillOptions() (o middleware.SkillOptions, off string) {
+	if a.parts.Skills == nil {
+		return o, "there are no skills"
+	}
+	o = *a.parts.Skills
 	if on(a.settings.Bootstrap) {
 		o.List = named(o.List, []string{bootstrapSkill})
 	}
 	if d := a.parts.Definition; d != nil && d.Skills != nil {
 		if len(d.Skills) == 0 {
-			return agent.Middleware{}, "agent " + d.Name + " has no skills"
+			return o, "agent " + d.Name + " has no skills"
 		}
 		o.List = named(o.List, d.Skills)
 	}
-	return middleware.Skills(o), ""
+	return o, ""
 }
 
 // named lists those of the skills that have one of the names.
@@ -107,6 +127,11 @@ func durable(*assembly) (agent.Middleware, string) {
 		}
 		for _, d := range Delegations.Get(s.Scope) {
 			fmt.Fprintf(&b, "- %s was given to %s (%s): %s\n", d.Description, d.Agent, d.Status, clip(d.Result, 300))
+		}
+		for _, k := range middleware.SkillContextField.Get(s.Scope) {
+			if k.Loaded {
+				fmt.Fprintf(&b, "- the skill %s was loaded; load it again where its text is needed\n", k.Name)
+			}
 		}
 		for _, t := range BackgroundTasks.Get(s.Scope) {
 			fmt.Fprintf(&b, "- background task %s, %s by %s (%s): %s\n", t.ID, t.Description, t.Agent, t.Status, clip(t.Result, 300))

@@ -21,16 +21,18 @@ import (
 
 // everything is the whole chain as an agent would have it, with nothing that goes wrong.
 func everything() []agent.Middleware {
+	skills := middleware.SkillOptions{List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
+		return []middleware.Skill{{Name: "report", Description: "Writes reports.", Path: "/skills/report"}}, nil
+	}}
 	return []agent.Middleware{
 		middleware.Sanitise(middleware.SanitiseOptions{}),
 		middleware.Outputs(middleware.OutputOptions{}),
+		middleware.SkillTools(skills),
 		middleware.ToolErrors(middleware.ErrorOptions{}),
 		middleware.Authorise(middleware.AuthOptions{May: middleware.Rules{DenyNames: []string{"x"}}.May}),
 		middleware.AuditShell(middleware.AuditOptions{}),
 		middleware.Summarise(middleware.SummaryOptions{Model: scripted.Always(scripted.Say("short")), Trigger: 1 << 20}),
-		middleware.Skills(middleware.SkillOptions{List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
-			return []middleware.Skill{{Name: "report", Description: "Writes reports.", Path: "/skills/report"}}, nil
-		}}),
+		middleware.Skills(skills),
 		middleware.Uploads(middleware.UploadOptions{}),
 		middleware.Remind(middleware.ReminderOptions{Memory: func(context.Context, *agent.Step) (middleware.Remembered, error) {
 			return middleware.Remembered{Text: "Likes tea."}, nil

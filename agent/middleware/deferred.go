@@ -86,6 +86,9 @@ func Defer(o DeferOptions) agent.Middleware {
 	return m
 }
 
+// searchTool finds tools that are not shown.
+const searchTool = "tool_search"
+
 type deferred struct {
 	DeferOptions
 	specs   []tool.Spec
@@ -95,7 +98,7 @@ type deferred struct {
 
 // visible leaves out what has not been found.
 func (d *deferred) visible(offered []model.Tool, p Promoted) []model.Tool {
-	out := make([]model.Tool, 0, len(offered)-len(d.specs)+len(p.Names))
+	out := make([]model.Tool, 0, max(len(offered)-len(d.specs), 0)+len(p.Names)) // others may have left some out
 	found := make([]model.Tool, len(p.Names))
 	for _, t := range offered {
 		if _, hidden := d.index[t.Name]; !hidden {
@@ -112,7 +115,7 @@ type searchArguments struct {
 }
 
 func (d *deferred) tool() tool.Tool {
-	return tool.Repeatable(tool.FuncOfCall("tool_search", d.description(), func(_ context.Context, call tool.Call, in searchArguments) (string, error) {
+	return tool.Repeatable(tool.FuncOfCall(searchTool, d.description(), func(_ context.Context, call tool.Call, in searchArguments) (string, error) {
 		found := d.find(in.Query)
 		if len(found) == 0 {
 			return "No tool fits. Try other words, or do without.", nil

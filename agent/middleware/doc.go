@@ -18,8 +18,8 @@
 //
 // The first of a list is the outermost. These stand in the order that works, with those that others may stand between:
 //
-//	Sanitise, Outputs, ToolErrors, Authorise, AuditShell, Summarise, Skills, Uploads, Remind, ViewImages, Durable, Pursue,
-//	Defer, LimitSubs, StopLoops, Budget, Usage, RetryEmpty, ExplainStops
+//	Sanitise, Outputs, SkillTools, ToolErrors, Authorise, AuditShell, Summarise, Skills, Uploads, Remind, ViewImages, Durable,
+//	Pursue, Defer, LimitSubs, StopLoops, Budget, Usage, RetryEmpty, ExplainStops
 //
 // Sanitise sees the thread before anything of the program is in it. Summarise comes before what is attached to messages, so that
 // what it leaves out is not worked on. Outputs is around everything that makes a result; Authorise is around whatever has an

@@ -74,7 +74,7 @@ func (c *chance) answer(req model.Request) scripted.Script {
 	}
 	var calls []item.ToolCall
 	for range 1 + c.n(5) {
-		args, _ := json.Marshal(map[string]string{c.one("s", "s", "s", "command", "query", "image_path", "prompt"): c.one("same", "ls", "sudo ls", "rm -rf /", "mail", "select:mail_1", "/mnt/user-data/uploads/a.png", c.text())})
+		args, _ := json.Marshal(map[string]string{c.one("s", "s", "s", "command", "query", "image_path", "prompt", "name"): c.one("same", "report", "ls", "sudo ls", "rm -rf /", "mail", "select:mail_1", "/mnt/user-data/uploads/a.png", c.text())})
 		name := req.Tools[c.n(len(req.Tools))].Name
 		if c.n(10) == 0 {
 			name = "unheard-of"
@@ -94,9 +94,17 @@ func (c *chance) kinds() []agent.Middleware {
 	for i := range 6 {
 		tools = append(tools, echo(fmt.Sprint("mail_", i)))
 	}
+	skills := middleware.SkillOptions{
+		Tool: c.one("", "load_skill"),
+		List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
+			return []middleware.Skill{{Name: "report", Description: "Writes reports.", Path: "/skills/report", Tools: []string{"say", "mail_1"}}}, nil
+		},
+		Load: func(context.Context, *agent.Step, middleware.Skill) (string, error) { return "In three parts.", nil },
+	}
 	return []agent.Middleware{
 		middleware.Sanitise(middleware.SanitiseOptions{}),
 		middleware.Outputs(middleware.OutputOptions{Most: 400}),
+		middleware.SkillTools(skills),
 		middleware.ToolErrors(middleware.ErrorOptions{Most: 200}),
 		middleware.Authorise(middleware.AuthOptions{May: func(ctx context.Context, s *agent.Step, t tool.Spec) (string, bool, error) {
 			if c.n(20) == 0 {
@@ -111,12 +119,7 @@ func (c *chance) kinds() []agent.Middleware {
 			}
 			return scripted.Say("In short: rivers.")
 		}), Trigger: 300 + c.n(1000), Keep: 50 + c.n(200)}),
-		middleware.Skills(middleware.SkillOptions{
-			List: func(context.Context, *agent.Step) ([]middleware.Skill, error) {
-				return []middleware.Skill{{Name: "report", Description: "Writes reports.", Path: "/skills/report"}}, nil
-			},
-			Load: func(context.Context, *agent.Step, middleware.Skill) (string, error) { return "In three parts.", nil },
-		}),
+		middleware.Skills(skills),
 		middleware.Uploads(middleware.UploadOptions{}),
 		middleware.Remind(middleware.ReminderOptions{Memory: func(context.Context, *agent.Step) (middleware.Remembered, error) {
 			return middleware.Remembered{Text: "Likes tea."}, nil

@@ -19,6 +19,8 @@ type Skill struct {
 	Name        string
 	Description string
 	Path        string // where a model reads it
+	// Tools are those that may be used while the skill is, see [SkillTools]; nil: it does not say.
+	Tools []string
 	// Secrets are the names of what its scripts want to find in their environment. Who runs scripts decides whether they do.
 	Secrets []string
 }
@@ -35,13 +37,15 @@ type SkillOptions struct {
 	Tool string
 }
 
-// ActiveSkill is a skill that a message of the person activated.
+// ActiveSkill is a skill that a message of the person activated, that the model has loaded, or both.
 type ActiveSkill struct {
 	Name        string `json:"name"`
 	Path        string `json:"path"`
 	Description string `json:"description"`
-	Message     string `json:"message"`
-	Text        string `json:"text"`
+	// Message is the person's, and Text what is shown with it; both are empty if the model alone loaded the skill.
+	Message string `json:"message"`
+	Text    string `json:"text"`
+	Loaded  bool   `json:"loaded,omitempty"`
 }
 
 const (
@@ -51,10 +55,19 @@ const (
 
 // SkillContextField holds the latest of them in the state, each once.
 var SkillContextField = graph.Reduced("skill_context", func(old, update []ActiveSkill) []ActiveSkill {
-	sum := slices.DeleteFunc(slices.Clone(old), func(s ActiveSkill) bool {
-		return slices.ContainsFunc(update, func(n ActiveSkill) bool { return n.Path == s.Path })
-	})
-	sum = append(sum, update...)
+	sum := slices.Clone(old)
+	for _, n := range update {
+		at := slices.IndexFunc(sum, func(s ActiveSkill) bool { return s.Path == n.Path })
+		switch {
+		case at >= 0 && n.Message == "": // what was shown with a message stays
+			sum[at].Loaded = true
+			continue
+		case at >= 0:
+			n.Loaded = n.Loaded || sum[at].Loaded
+			sum = slices.Delete(sum, at, at+1)
+		}
+		sum = append(sum, n)
+	}
 	return sum[max(len(sum)-mostSkills, 0):]
 })
 
@@ -82,9 +95,11 @@ func Skills(o SkillOptions) agent.Middleware {
 				}
 				c.Request.System += l.prompt
 				if active := SkillContextField.Get(c.Step.Scope); len(active) > 0 {
-					notes := make([]Note, len(active))
-					for i, s := range active {
-						notes[i] = Note{s.Message, s.Text}
+					var notes []Note
+					for _, s := range active {
+						if s.Message != "" {
+							notes = append(notes, Note{s.Message, s.Text})
+						}
 					}
 					c.Request.Messages = views.of(c.Step.Scope).shown(c.Request.Messages, notes, all)
 				}
@@ -148,16 +163,18 @@ type loadArguments struct {
 
 // loader is the tool with which a model loads a skill.
 func (o SkillOptions) loader(s *agent.Step, skills []Skill) tool.Tool {
-	return tool.Repeatable(tool.Func(o.Tool, "Loads a skill: returns its instructions, and makes its files available.", func(ctx context.Context, in loadArguments) (string, error) {
+	return tool.Repeatable(tool.FuncOfCall(o.Tool, "Loads a skill: returns its instructions, and makes its files available.", func(ctx context.Context, call tool.Call, in loadArguments) (string, error) {
 		at := slices.IndexFunc(skills, func(k Skill) bool { return strings.EqualFold(k.Name, strings.TrimPrefix(in.Name, "/")) })
 		if at < 0 {
 			return "", fmt.Errorf("there is no skill %q; the system prompt lists those that there are", clip(in.Name, 64))
 		}
-		text, err := o.Load(ctx, s, skills[at])
+		k := skills[at]
+		text, err := o.Load(ctx, s, k)
 		if err != nil {
-			return "", fmt.Errorf("the skill %s cannot be read: %w", skills[at].Name, err)
+			return "", fmt.Errorf("the skill %s cannot be read: %w", k.Name, err)
 		}
-		return short(text, o.Most), nil
+		loaded := ActiveSkill{Name: k.Name, Path: k.Path, Description: clip(k.Description, skillDescription), Loaded: true}
+		return short(text, o.Most), call.Scope.Update(SkillContextField.Name(), []ActiveSkill{loaded})
 	}))
 }
 

@@ -183,12 +183,20 @@ func asked(msgs []item.Message) (item.Message, bool) {
 	return item.Message{}, false
 }
 
-// question is the id of the last message of the person.
-func question(msgs []item.Message) string {
+// spoken is the last message of the person; nil if there is none.
+func spoken(msgs []item.Message) *item.Message {
 	for i := len(msgs) - 1; i >= 0; i-- {
 		if msgs[i].Role == item.User {
-			return msgs[i].ID
+			return &msgs[i]
 		}
+	}
+	return nil
+}
+
+// question is its id.
+func question(msgs []item.Message) string {
+	if m := spoken(msgs); m != nil {
+		return m.ID
 	}
 	return ""
 }

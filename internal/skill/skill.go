@@ -14,7 +14,8 @@
 //   - What an installation or a change replaces is kept, the latest ten of each skill, and can be had again. What is removed is gone with them.
 //   - An archive writes nothing outside of its own folder, whatever is in it: no links, no names that lead elsewhere, and no more
 //     than the limits say, whatever it says of itself. One that breaks a rule is refused as a whole.
-//   - Nothing of a skill is run here. Its text is material for a model, and gives no rights: allowed-tools is shown, and opens nothing.
+//   - Nothing of a skill is run here. Its text is material for a model, and gives no rights: allowed-tools opens nothing. Whoever runs agents
+//     holds them to it: a list that is empty allows nothing, one that is missing says nothing.
 package skill
 
 import (
@@ -51,7 +52,7 @@ type Skill struct {
 	Name        string
 	Description string
 	License     string
-	Tools       []string // allowed-tools
+	Tools       []string // allowed-tools; nil: it does not say
 	Secrets     []string // required-secrets
 	Origin      string
 	Off         bool   // its owner has switched it off
@@ -251,11 +252,12 @@ type names []string
 func (n *names) UnmarshalYAML(node *yaml.Node) error {
 	switch node.Kind {
 	case yaml.ScalarNode:
-		if node.Tag != "!!null" {
+		if node.Tag != "!!null" && strings.TrimSpace(node.Value) != "" {
 			*n = strings.FieldsFunc(node.Value, func(r rune) bool { return r == ',' || r == ' ' })
 		}
 		return nil
 	case yaml.SequenceNode:
+		*n = names{}
 		for _, one := range node.Content {
 			var named struct {
 				Name string `yaml:"name"`

@@ -73,6 +73,8 @@ func TestHeadsOfTheFormatAreRead(t *testing.T) {
 		"lists":       {"---\ndescription: x\nlicense: MIT\nallowed-tools: [Read, \"Bash(git:*)\"]\nrequired-secrets:\n  - A_KEY\n  - {name: B_KEY, description: y}\n---\n", skill.Skill{Description: "x", License: "MIT", Tools: []string{"Read", "Bash(git:*)"}, Secrets: []string{"A_KEY", "B_KEY"}}},
 		"texts":       {"---\ndescription: x\nallowed-tools: Read, Write Grep\nmetadata: {author: me}\nversion: 1.0\n---\n", skill.Skill{Description: "x", Tools: []string{"Read", "Write", "Grep"}}},
 		"folded":      {"---\ndescription: >-\n  Two\n  lines.\nallowed-tools:\n---\n", skill.Skill{Description: "Two lines."}},
+		"none":        {"---\ndescription: x\nallowed-tools: []\n---\n", skill.Skill{Description: "x", Tools: []string{}}},
+		"blank":       {"---\ndescription: x\nallowed-tools: \"\"\n---\n", skill.Skill{Description: "x"}},
 		"windows":     {"\ufeff---\r\ndescription: x\r\n---\r\nText.\r\n", skill.Skill{Description: "x"}},
 		"chinese":     {"---\nname: 写作\ndescription: 写报告。\n---\n", skill.Skill{Description: "写报告。"}},
 		"end-of-file": {"---\ndescription: x\n---", skill.Skill{Description: "x"}},

@@ -69,6 +69,7 @@ type Options struct {
 type Model struct {
 	opts     Options
 	at       endpoint.Endpoint
+	whole    endpoint.Endpoint // for answers that are not streamed
 	thinking string
 }
 
@@ -106,7 +107,11 @@ func New(o Options) (*Model, error) {
 	o.MaxTokens = cmp.Or(o.MaxTokens, maxTokens(o.Model))
 	o.ContextWindow = cmp.Or(o.ContextWindow, contextWindow(o.Model))
 
-	u, err := o.address()
+	u, err := o.address(":streamRawPredict")
+	if err != nil {
+		return nil, err
+	}
+	unstreamed, err := o.address(":rawPredict")
 	if err != nil {
 		return nil, err
 	}
@@ -116,15 +121,18 @@ func New(o Options) (*Model, error) {
 			fault.Secrets = append(fault.Secrets, NewKey(value))
 		}
 	}
-	return &Model{
+	m := &Model{
 		opts:     o,
 		at:       endpoint.Endpoint{URL: u, Sign: o.sign, Token: o.Token, Client: eventstream.Client(o.HTTPClient, o.Limits), Fault: fault},
 		thinking: cmp.Or(o.Thinking, thinkingOf(o.Model)),
-	}, nil
+	}
+	m.whole = m.at
+	m.whole.URL = unstreamed
+	return m, nil
 }
 
-// address is where calls go.
-func (o *Options) address() (*url.URL, error) {
+// address is where calls go. Vertex AI names in it what is to be done.
+func (o *Options) address(do string) (*url.URL, error) {
 	base, path := "https://api.anthropic.com", "v1/messages"
 	if o.Project != "" {
 		o.Location = cmp.Or(o.Location, "global")
@@ -133,7 +141,7 @@ func (o *Options) address() (*url.URL, error) {
 			base = "https://aiplatform.googleapis.com"
 		}
 		path = "v1/projects/" + url.PathEscape(o.Project) + "/locations/" + url.PathEscape(o.Location) +
-			"/publishers/anthropic/models/" + url.PathEscape(o.Model) + ":streamRawPredict"
+			"/publishers/anthropic/models/" + url.PathEscape(o.Model) + do
 	}
 	u, err := url.Parse(cmp.Or(o.BaseURL, base))
 	if err != nil || u.Host == "" {
@@ -164,7 +172,7 @@ func (m *Model) Describe() model.Info {
 	}
 }
 
-// Stream asks the model.
+// Stream asks the model. Who wants the whole answer at once gets it by a call that does not stream.
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {
 		body, err := m.body(req)
@@ -174,7 +182,11 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 		}
 		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
 		defer watch.Stop()
-		resp, fault, err := m.at.Post(ctx, body, req.Sent)
+		at := &m.at
+		if req.Whole {
+			at = &m.whole
+		}
+		resp, fault, err := at.Post(ctx, body, req.Sent)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -186,13 +198,21 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 	}
 }
 
-// read yields the parts of an answer. A nil error means that the answer is complete or that nobody listens.
+// read yields the parts of an answer, streamed or not: servers do not always do as they are asked. A nil error means that the
+// answer is complete or that nobody listens.
 func (m *Model) read(ctx context.Context, resp *http.Response, watch *eventstream.Watch, fault eventstream.Fault, yield func(model.Part, error) bool) error {
-	if err := notAStream(ctx, resp, fault); err != nil {
+	body := watch.Body(resp.Body)
+	d := decoder{fault: fault}
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "application/json" || media == "text/html" {
+		parts, err := m.readWhole(ctx, &d, media, body)
+		for _, p := range parts {
+			if !yield(p, nil) {
+				return nil
+			}
+		}
 		return err
 	}
-	events := eventstream.NewReader(watch.Body(resp.Body)).Limit(m.opts.Limits.EventBytes)
-	d := decoder{fault: fault}
+	events := eventstream.NewReader(body).Limit(m.opts.Limits.EventBytes)
 	for {
 		ev, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -214,24 +234,28 @@ func (m *Model) read(ctx context.Context, resp *http.Response, watch *eventstrea
 	}
 }
 
-// maxErrorBody is as much of an answer that is no stream as is read to find out why.
-const maxErrorBody = 1 << 20
-
-// notAStream recognises the answers of gateways that report errors with status 200.
-func notAStream(ctx context.Context, resp *http.Response, fault eventstream.Fault) error {
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if media != "application/json" && media != "text/html" {
-		return nil
+// readWhole reads an answer that is not streamed: a message, or the error of a gateway that reports it with status 200.
+func (m *Model) readWhole(ctx context.Context, d *decoder, media string, body io.Reader) ([]model.Part, error) {
+	most := m.opts.Limits.WithDefaults().EventBytes
+	if most >= 0 {
+		body = io.LimitReader(body, int64(most)+1)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	data, err := io.ReadAll(body)
+	if err == nil && most >= 0 && len(data) > most {
+		err = &model.LimitError{Setting: "event_bytes", Limit: most}
+	}
 	if err != nil {
-		return fault.Err(ctx, err)
+		return nil, d.fault.Err(ctx, err)
 	}
-	var object struct {
-		Error json.RawMessage `json:"error"`
+	var msg message
+	err = json.Unmarshal(data, &msg)
+	switch {
+	case err == nil && len(msg.Error) > 0:
+		return nil, d.fault.Payload(data)
+	case err != nil || msg.Type != "message":
+		return nil, d.fault.Broken("the answer is "+media+" and neither an event stream nor a message; check the base URL", nil)
+	case msg.Stop == "":
+		return nil, d.fault.Incomplete()
 	}
-	if json.Unmarshal(body, &object) == nil && object.Error != nil {
-		return fault.Payload(body)
-	}
-	return fault.Broken("the answer is "+media+" and no event stream; check the base URL", nil)
+	return d.whole(&msg), nil
 }

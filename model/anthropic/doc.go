@@ -21,7 +21,8 @@
 //     are never one.
 //   - A refusal's explanation is told with the finish.
 //   - Usage is what the provider said last. Input tokens include those read from and written to its cache.
-//   - An answer is complete when message_stop has come, and not before: without it, the class is Broken.
+//   - An answer is complete when message_stop has come, and not before: without it, the class is Broken. One that is not streamed,
+//     because it was asked for whole or because the server does not stream, gives the same parts, each block in one piece.
 //
 // # What the API demands of a conversation
 //

@@ -80,7 +80,7 @@ func TestAnAnswerThatIsNoStreamIsNamed(t *testing.T) {
 		class       model.Class
 	}{
 		"error with status 200": {"application/json", `{"type":"error","error":{"type":"authentication_error","message":"bad key"}}`, model.Auth},
-		"a whole message":       {"application/json", `{"type":"message","content":[]}`, model.Broken},
+		"another object":        {"application/json", `{"ok":true}`, model.Broken},
 		"a page":                {"text/html", `<html>`, model.Broken},
 	} {
 		t.Run(name, func(t *testing.T) {

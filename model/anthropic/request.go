@@ -82,7 +82,7 @@ const vertexVersion = "vertex-2023-10-16"
 
 // body is the request object as it goes out.
 func (m *Model) body(req model.Request) ([]byte, error) {
-	p := &messagesRequest{Model: m.opts.Model, MaxTokens: m.opts.MaxTokens, Stream: true}
+	p := &messagesRequest{Model: m.opts.Model, MaxTokens: m.opts.MaxTokens, Stream: !req.Whole}
 	if m.opts.Project != "" {
 		p.Model, p.Version = "", vertexVersion
 	}

@@ -6,7 +6,8 @@
 //
 // # What is promised beyond the laws of model.Model
 //
-//   - Both framings are read, whichever was asked for: server-sent events and one JSON array in pieces.
+//   - Every framing is read, whichever was asked for: server-sent events, one JSON array in pieces, and one object, as an answer that is
+//     not streamed is.
 //   - Thoughts are reasoning items. A thought signature is kept where it can be sent back: on the call that
 //     it came with, otherwise on a reasoning item. On the next turn it is sent with the call, or in an empty
 //     text; thoughts themselves are not sent.

@@ -57,8 +57,9 @@ type Options struct {
 
 // Model is a Gemini model. It is safe for concurrent use.
 type Model struct {
-	opts Options
-	at   endpoint.Endpoint
+	opts  Options
+	at    endpoint.Endpoint
+	whole endpoint.Endpoint // for answers that are not streamed
 }
 
 var (
@@ -96,6 +97,9 @@ func New(o Options) (*Model, error) {
 			m.at.Fault.Secrets = append(m.at.Fault.Secrets, NewKey(value))
 		}
 	}
+	unstreamed := m.whole.URL
+	m.whole = m.at
+	m.whole.URL = unstreamed
 	return m, nil
 }
 
@@ -109,7 +113,7 @@ func (o Options) sign(h http.Header) {
 	}
 }
 
-// locate makes the URL of the call.
+// locate makes the URLs of calls, with a stream and without.
 func (m *Model) locate() error {
 	o := &m.opts
 	base, path := defaultBase, o.Model
@@ -135,13 +139,14 @@ func (m *Model) locate() error {
 		return errors.New("gemini: the base URL is not an absolute URL")
 	}
 	m.at.Fault.Secrets = append(m.at.Fault.Secrets, eventstream.KeysIn(u)...)
+	m.whole.URL = u.JoinPath(path + ":generateContent")
+	m.at.URL = u.JoinPath(path + ":streamGenerateContent")
 	query := u.Query()
+	m.whole.URL.RawQuery = query.Encode()
 	if !o.Array {
 		query.Set("alt", "sse")
 	}
-	u = u.JoinPath(path + ":streamGenerateContent")
-	u.RawQuery = query.Encode()
-	m.at.URL = u
+	m.at.URL.RawQuery = query.Encode()
 	return nil
 }
 
@@ -158,7 +163,7 @@ func (m *Model) Describe() model.Info {
 	}
 }
 
-// Stream asks the model.
+// Stream asks the model. Who wants the whole answer at once gets it by a call that does not stream.
 func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Part, error] {
 	return func(yield func(model.Part, error) bool) {
 		body, err := m.body(req)
@@ -168,7 +173,11 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 		}
 		ctx, watch := eventstream.NewWatch(ctx, m.opts.FirstTimeout, m.opts.IdleTimeout)
 		defer watch.Stop()
-		resp, fault, err := m.at.Post(ctx, body, req.Sent)
+		at := &m.at
+		if req.Whole {
+			at = &m.whole
+		}
+		resp, fault, err := at.Post(ctx, body, req.Sent)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -10,7 +10,10 @@ import (
 	"github.com/tributary-ai/tributary/model"
 )
 
-var _ model.Models = (*Registry)(nil)
+var (
+	_ model.Models = (*Registry)(nil)
+	_ model.Lister = (*Registry)(nil)
+)
 
 // wishes are the settings of a run that concern its model.
 type wishes struct {

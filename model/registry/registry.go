@@ -236,6 +236,16 @@ func raw(object map[string]any) (map[string]json.RawMessage, error) {
 // Models lists the models in the order of the settings, those that cannot be used included.
 func (r *Registry) Models() []Entry { return append([]Entry(nil), r.entries...) }
 
+// List says of each what people who choose want to know.
+func (r *Registry) List() []model.Listed {
+	usual, _, _ := r.Resolve("", "") // none, if no model can be used
+	list := make([]model.Listed, 0, len(r.entries))
+	for _, e := range r.entries {
+		list = append(list, model.Listed{Name: e.Name, Info: e.Info, ReasoningEffort: e.ReasoningEffort, Default: e.Name == usual.Name, Problem: e.Problem})
+	}
+	return list
+}
+
 // Lookup finds a model by its name here.
 func (r *Registry) Lookup(name string) (Entry, bool) {
 	i, ok := r.index[name]

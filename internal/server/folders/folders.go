@@ -149,7 +149,7 @@ func (s *Service) list(folder *os.Root, thread, area string) (fileList, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err != nil || d.IsDir() || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), partPrefix) {
+		if err != nil || d.IsDir() || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), workspace.Part) {
 			return err
 		}
 		info, err := d.Info()

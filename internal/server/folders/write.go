@@ -1,7 +1,6 @@
 package folders
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -22,9 +21,6 @@ import (
 	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/tool/files"
 )
-
-// partPrefix begins the names of files that are being written.
-const partPrefix = ".upload-"
 
 // maxWrite is how long a text may be that is written over HTTP.
 const maxWrite = 2 << 20
@@ -140,9 +136,8 @@ func (s *Service) take(folder *os.Root, thread string, part *multipart.Part) (f 
 	if why != "" {
 		return f, why, nil
 	}
-	temp := path.Join(files.Uploads, partPrefix+rand.Text())
-	size, err := copyTo(folder, temp, io.LimitReader(part, s.opt.MaxFile+1))
-	defer func() { _ = folder.Remove(temp) }() // gone already, if all went well
+	temp, size, err := workspace.Stage(folder, files.Uploads, io.LimitReader(part, s.opt.MaxFile+1))
+	defer func() { _ = folder.Remove(temp) }()
 	if err != nil {
 		return f, "", err
 	}
@@ -152,8 +147,8 @@ func (s *Service) take(folder *os.Root, thread string, part *multipart.Part) (f 
 	if err := s.opt.Quota.Room(folder, 1, 0); err != nil { // the file is counted already
 		return f, "", err
 	}
-	p, err := place(folder, temp, files.Uploads, name)
-	if err != nil {
+	p := files.Path{Area: files.Uploads}
+	if p.Name, err = workspace.Place(folder, temp, p.Area, name); err != nil {
 		return f, "", err
 	}
 	info, err := folder.Stat(local(p))
@@ -186,40 +181,10 @@ func nameOf(part *multipart.Part) (name, why string) {
 		return "", "a file without a name"
 	case err != nil:
 		return "", err.Error()
-	case p.Area != files.Uploads || p.Name != name || strings.HasPrefix(name, partPrefix):
+	case p.Area != files.Uploads || p.Name != name || strings.HasPrefix(name, workspace.Part):
 		return "", fmt.Sprintf("%q cannot be the name of a file", name)
 	}
 	return name, ""
-}
-
-// copyTo writes a file that nobody sees yet.
-func copyTo(folder *os.Root, name string, from io.Reader) (int64, error) {
-	to, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	size, err := io.Copy(to, from)
-	return size, errors.Join(err, to.Close())
-}
-
-// place gives a written file its name, or the next that is free: a.txt, a_1.txt. Link fails where a name is taken, so
-// that two who upload at once do not overwrite each other.
-func place(folder *os.Root, temp, area, name string) (files.Path, error) {
-	stem, ext := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
-	for n := 0; n < 10_000; n++ {
-		p := files.Path{Area: area, Name: name}
-		if n > 0 {
-			p.Name = fmt.Sprintf("%s_%d%s", stem, n, ext)
-		}
-		err := folder.Link(temp, local(p))
-		if err == nil {
-			return p, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return p, err
-		}
-	}
-	return files.Path{}, fmt.Errorf("there are too many files called %q", name)
 }
 
 // convert leaves the text of a file that models cannot read beside it, and returns its name, or why there is none. What cannot be
@@ -243,15 +208,16 @@ func (s *Service) convert(folder *os.Root, p files.Path, size int64) (to files.P
 	if err := s.opt.Quota.Room(folder, int64(len(text)), 1); err != nil {
 		return to, err.Error()
 	}
-	temp := path.Join(files.Uploads, partPrefix+rand.Text())
+	temp, _, err := workspace.Stage(folder, files.Uploads, strings.NewReader(text))
 	defer func() { _ = folder.Remove(temp) }()
-	if _, err := copyTo(folder, temp, strings.NewReader(text)); err != nil {
+	if err != nil {
 		return to, "its text cannot be written"
 	}
-	if to, err = place(folder, temp, files.Uploads, p.Name+".md"); err != nil {
-		return files.Path{}, "its text cannot be written"
+	name, err := workspace.Place(folder, temp, files.Uploads, p.Name+".md")
+	if err != nil {
+		return to, "its text cannot be written"
 	}
-	return to, ""
+	return files.Path{Area: files.Uploads, Name: name}, ""
 }
 
 type writeRequest struct {
@@ -318,9 +284,9 @@ func (s *Service) write(w http.ResponseWriter, r *http.Request, who run.Identity
 	if err := area.MkdirAll(path.Dir(p.Name), 0o700); err != nil {
 		return missing(p)
 	}
-	temp := path.Join(path.Dir(p.Name), partPrefix+rand.Text())
+	temp, _, err := workspace.Stage(area, path.Dir(p.Name), strings.NewReader(req.Content))
 	defer func() { _ = area.Remove(temp) }()
-	if _, err := copyTo(area, temp, strings.NewReader(req.Content)); err != nil {
+	if err != nil {
 		if _, gone := area.Stat(path.Dir(p.Name)); gone != nil { // somebody put something else in the folder's place
 			return missing(p)
 		}

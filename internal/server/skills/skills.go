@@ -85,7 +85,7 @@ type shown struct {
 	Category    string   `json:"category" enum:"public,custom" doc:"public: everybody's"`
 	Enabled     bool     `json:"enabled"`
 	Editable    bool     `json:"editable" doc:"it is one of one's own"`
-	Tools       []string `json:"allowed_tools,omitempty" doc:"what it says that it needs; it opens nothing"`
+	Tools       []string `json:"allowed_tools,omitempty" doc:"what it may use while it is in use; it opens nothing, and an empty list closes all"`
 	Secrets     []string `json:"required_secrets,omitempty"`
 	Problem     string   `json:"problem,omitempty" doc:"why it cannot be used"`
 }

@@ -1,5 +1,5 @@
 // Command mortal is tributary's server with one thing added that can be killed in the middle: a tool that has an effect. Its
-// webhooks may reach this machine.
+// webhooks may reach this machine. With -lead it has the lead agent with all that stands around it, and a model that tells a story.
 // The tests of package faults start it; nobody else has a use for it.
 package main
 
@@ -43,6 +43,7 @@ func serve() error {
 	provider := flag.String("provider", "", "address of the provider")
 	disk := flag.Bool("disk", false, "every token survives the loss of power")
 	addr := flag.String("addr", "127.0.0.1:0", "address to listen on")
+	leads := flag.Bool("lead", false, "the lead agent plays a story of its own; no provider is asked")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -55,9 +56,13 @@ func serve() error {
 		return err
 	}
 	mock, _ := m.Lookup("mock")
-	rt, err := tributary.Open(ctx, tributary.Options{
-		Dir: *data, Disk: *disk, Models: tributary.OneModel(mock.Model()), Tools: []tool.Tool{effect(*data)}, Log: log,
-	})
+	opt := tributary.Options{Dir: *data, Disk: *disk, Models: tributary.OneModel(mock.Model()), Tools: []tool.Tool{effect(*data)}, Log: log}
+	if *leads {
+		if err := withLead(&opt); err != nil {
+			return err
+		}
+	}
+	rt, err := tributary.Open(ctx, opt)
 	if err != nil {
 		return err
 	}
