@@ -220,7 +220,7 @@ const maxErrorBody = 1 << 20
 // notAStream recognises the answers of gateways that report errors with status 200.
 func notAStream(ctx context.Context, resp *http.Response, fault eventstream.Fault) error {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if media != "application/json" && media != "text/html" {
+	if media != "application/json" {
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))

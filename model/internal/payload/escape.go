@@ -31,12 +31,23 @@ func escapesValid(raw []byte) bool {
 }
 
 // unescaped appends what a string means. What is no UTF-8, and half a pair of surrogates, becomes U+FFFD.
-func unescaped(dst, raw []byte) []byte {
+func unescaped(dst, raw []byte) []byte { return unescape(dst, raw, false) }
+
+// unescape is unescaped; with halves, half a pair of surrogates stays one, for [Halves].
+func unescape(dst, raw []byte, halves bool) []byte {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '\\':
 			var size int
-			dst, size = escape(dst, raw[i:])
+			var half rune
+			if halves {
+				half = halfAt(raw[i:])
+			}
+			if half != 0 {
+				dst, size = append(dst, 0xE0|byte(half>>12), 0x80|byte(half>>6)&0x3F, 0x80|byte(half)&0x3F), 6
+			} else {
+				dst, size = escape(dst, raw[i:])
+			}
 			i += size
 		case c < utf8.RuneSelf:
 			dst = append(dst, c)

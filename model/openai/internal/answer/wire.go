@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/tributary-ai/tributary/item"
@@ -16,6 +18,9 @@ type chunk struct {
 	Error   []byte // raw; empty for null
 	GroqErr []byte
 	Failure bool // the whole payload is an error object
+
+	// Pages are what Perplexity searched for the answer; every chunk repeats them.
+	Pages []item.Annotation
 
 	Message    *delta // Ollama, /api/chat
 	Response   string // Ollama, /api/generate
@@ -39,6 +44,20 @@ type delta struct {
 	ToolCalls   []fragment
 	Annotations []annotation
 	Images      []string // addresses
+	Executed    []executed
+}
+
+// said reports that there is something in it.
+func (d *delta) said() bool {
+	return d.Content != "" || d.Refusal != "" || d.Reasoning != "" ||
+		len(d.Details)+len(d.ToolCalls)+len(d.Annotations)+len(d.Images)+len(d.Executed) > 0
+}
+
+// executed is a tool that Groq ran by itself.
+type executed struct {
+	index int
+	done  bool // what it found is there
+	raw   []byte
 }
 
 // read fills the chunk with the next payload.
@@ -56,6 +75,16 @@ func (c *chunk) read(r *payload.Reader) {
 			}
 		case "usage":
 			c.Usage.read(r)
+		case "citations": // Perplexity: addresses
+			for range r.Array {
+				if r.Kind() == '"' {
+					c.page(item.Annotation{URL: r.Text()})
+				}
+			}
+		case "search_results": // Perplexity: the same pages, with their titles
+			for range r.Array {
+				c.page(readAnnotation(r).Annotation)
+			}
 		case "error":
 			c.Error = present(r)
 		case "object": // vLLM, DashScope
@@ -85,6 +114,20 @@ func (c *chunk) read(r *payload.Reader) {
 			c.Usage.given(&c.Usage.output, r)
 		}
 	}
+}
+
+// page notes a page that was searched. The same one may be said without its title first.
+func (c *chunk) page(a item.Annotation) {
+	if a.URL == "" {
+		return
+	}
+	for i := range c.Pages {
+		if c.Pages[i].URL == a.URL {
+			c.Pages[i].Title = cmp.Or(c.Pages[i].Title, a.Title)
+			return
+		}
+	}
+	c.Pages = append(c.Pages, item.Annotation{Type: item.URLCitation, URL: a.URL, Title: a.Title})
 }
 
 // next adds a choice. It uses the room again that choices of earlier chunks had.
@@ -145,7 +188,7 @@ func (d *delta) read(r *payload.Reader) {
 		case "reasoning_content", // DeepSeek, Qwen, Kimi, xAI, vLLM
 			"reasoning", // Groq, OpenRouter, newer vLLM
 			"thinking":  // Ollama
-			if s := texts(r); d.Reasoning == "" {
+			if s := pieces(r); d.Reasoning == "" {
 				d.Reasoning = s
 			}
 		case "reasoning_details": // OpenRouter
@@ -174,28 +217,51 @@ func (d *delta) read(r *payload.Reader) {
 			for range r.Array {
 				d.image(r)
 			}
+		case "executed_tools": // Groq
+			for range r.Array {
+				d.Executed = append(d.Executed, readExecuted(r))
+			}
 		}
 	}
+}
+
+func readExecuted(r *payload.Reader) (e executed) {
+	if r.Kind() != '{' {
+		r.Skip()
+		return e
+	}
+	e.raw = bytes.Clone(r.Raw())
+	var in payload.Reader
+	in.Reset(e.raw)
+	for name := range in.Object {
+		switch string(name) {
+		case "index":
+			e.index = in.Int()
+		case "output", "search_results", "code_results", "browser_results":
+			e.done = e.done || !in.Null()
+		}
+	}
+	return e
 }
 
 // content reads a string, or a list of parts as Mistral sends it: texts, and what was thought.
 func (d *delta) content(r *payload.Reader) {
 	if r.Kind() != '[' {
-		d.Content = r.Text()
+		d.Content = r.Piece()
 		return
 	}
 	for range r.Array {
 		if r.Kind() == '"' {
-			d.Content += r.Text()
+			d.Content += r.Piece()
 			continue
 		}
 		var said, thought string
 		for name := range r.Object {
 			switch string(name) {
 			case "text":
-				said = r.Text()
+				said = r.Piece()
 			case "thinking":
-				thought = texts(r)
+				thought = pieces(r)
 			}
 		}
 		d.Content += said
@@ -214,6 +280,26 @@ func (d *delta) image(r *payload.Reader) {
 			}
 		}
 	}
+}
+
+// pieces reads a string, or the texts of a list of parts, which may end in half a character.
+func pieces(r *payload.Reader) string {
+	if r.Kind() != '[' {
+		return r.Piece()
+	}
+	var b strings.Builder
+	for range r.Array {
+		if r.Kind() == '"' {
+			b.WriteString(r.Piece())
+			continue
+		}
+		for name := range r.Object {
+			if string(name) == "text" {
+				b.WriteString(r.Piece())
+			}
+		}
+	}
+	return b.String()
 }
 
 // texts reads a string, or the texts of a list of parts.
@@ -274,10 +360,10 @@ func (f *fragment) function(r *payload.Reader) {
 	}
 }
 
-// arguments reads a string of JSON, or the JSON itself, as some servers send it.
+// arguments reads a string of JSON, which may end in half a character, or the JSON itself, as some servers send it.
 func arguments(r *payload.Reader) string {
 	if r.Kind() == '"' {
-		return r.Text()
+		return r.Piece()
 	}
 	return string(present(r))
 }
@@ -319,7 +405,9 @@ func readDetail(r *payload.Reader) (d detail) {
 
 // annotation is a citation: flat on the Responses wire, nested on Chat Completions.
 type annotation struct {
-	kind string
+	kind                      string
+	file, filename, container string
+	at                        int
 	item.Annotation
 }
 
@@ -344,15 +432,38 @@ func (a *annotation) read(r *payload.Reader) {
 			a.Title = r.Text()
 		case "content": // OpenRouter
 			a.Quote = r.Text()
-		case "url_citation":
-			a.read(r)
+		case "filename":
+			a.filename = r.Text()
+		case "file_id":
+			a.file = r.Text()
+		case "container_id":
+			a.container = r.Text()
+		case "index": // of a file: where in the text it is cited
+			a.at = r.Int()
+		case "url_citation", "file_citation", "container_file_citation":
+			if r.Kind() == '{' {
+				a.read(r)
+			}
 		}
 	}
 }
 
-// citation returns the annotation if it is one of a web page.
+// citation returns the annotation if it is one of a web page or of a file.
 func (a annotation) citation() (item.Annotation, bool) {
-	return a.Annotation, a.kind == "url_citation" && a.URL != ""
+	switch a.kind {
+	case "url_citation":
+		return a.Annotation, a.URL != ""
+	case "file_citation", "container_file_citation":
+		a.Type, a.Title = item.FileCitation, cmp.Or(a.filename, a.Title, a.file)
+		if a.End == 0 {
+			a.Start, a.End = a.at, a.at
+		}
+		if a.file != "" {
+			a.URL = "openai-file:" + strings.TrimPrefix(a.container+"/"+a.file, "/")
+		}
+		return a.Annotation, a.Title != ""
+	}
+	return item.Annotation{}, false
 }
 
 // usage has what both wires say of the cost.
