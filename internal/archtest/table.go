@@ -155,7 +155,6 @@ var Vendors = []Vendor{
 	{"golang.org/x/sys/unix", []string{"tool/sandbox", "tool/sandbox/internal/jail"}, "the kernel's own names are for those who build walls out of it"},
 	{"golang.org/x/sync/semaphore", []string{"agent", "internal/run", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
 
-	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
 	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 
