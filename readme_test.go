@@ -1,65 +1,105 @@
 package tributary_test
 
 import (
-	"io/fs"
+	"context"
+	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/event"
+	"github.com/tributary-ai/tributary/model/registry"
+	"github.com/tributary-ai/tributary/tool"
 )
 
-// Every link of the front page leads somewhere, and every test that it names as a proof is there.
-func TestReadmeLeadsSomewhere(t *testing.T) {
-	raw, err := os.ReadFile("README.md")
+// readme is the program of README.md.
+func readme(ctx context.Context) error {
+	type place struct {
+		City string `json:"city" jsonschema:"name of the city"`
+	}
+	weather := tool.Func("weather", "Tells the weather in a city.", func(ctx context.Context, in place) (string, error) {
+		return "It is sunny in " + in.City + ".", nil
+	})
+	models, err := registry.New(registry.Options{}) // those whose keys are in the environment, else the offline one
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	page := string(raw)
-	for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(page, -1) {
-		path, anchor, _ := strings.Cut(m[1], "#")
-		if strings.Contains(path, "://") {
-			continue
-		}
-		text, err := os.ReadFile(path)
-		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
-			err = nil
-		}
+	rt, err := tributary.Open(ctx, tributary.Options{Dir: "data", Models: models, Tools: []tool.Tool{weather}})
+	if err != nil {
+		return err
+	}
+	defer rt.Close(ctx)
+	for env, err := range rt.Stream(ctx, tributary.Request{Text: "What is the weather in Paris?"}) {
 		if err != nil {
-			t.Errorf("the front page leads to %s: %v", m[1], err)
-		}
-		if anchor != "" && !strings.Contains(strings.ToLower(string(text)), "## "+strings.ReplaceAll(anchor, "-", " ")) &&
-			!strings.Contains(strings.ReplaceAll(strings.ToLower(string(text)), ",", ""), "## "+strings.ReplaceAll(anchor, "-", " ")) {
-			t.Errorf("%s has no heading for #%s", path, anchor)
-		}
-	}
-	proofs := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(page, -1)
-	if len(proofs) < 5 {
-		t.Errorf("only %d promises name their proof", len(proofs))
-	}
-	var tests strings.Builder
-	err = filepath.WalkDir("internal", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		text, err := os.ReadFile(path)
-		tests.Write(text)
-		return err
-	})
+		if d, ok := env.Event.(event.TextDelta); ok && env.Node == agent.NodeModel { // a tool's result is text too
+			fmt.Print(d.Text)
+		}
+	}
+	return nil
+}
+
+// packageComment is the program of doc.go.
+func packageComment(ctx context.Context) error {
+	rt, err := tributary.Open(ctx, tributary.Options{})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	for _, m := range proofs {
-		if !strings.Contains(tests.String(), "\nfunc "+m[1]+"(") {
-			t.Errorf("the front page names %s as a proof, which is not there", m[1])
+	defer rt.Close(ctx)
+	for env, err := range rt.Stream(ctx, tributary.Request{Text: "count to fifteen"}) {
+		if err != nil {
+			return err
+		}
+		if d, ok := env.Event.(event.TextDelta); ok {
+			fmt.Print(d.Text)
 		}
 	}
-	rest := page
-	for _, station := range []string{"testdata/runs/hello.txtar", "(example_test.go)", "event/visitor.go", "The life of a token"} {
-		_, after, ok := strings.Cut(rest, station)
-		if !ok {
-			t.Fatalf("the way of a newcomer does not lead to %s, or not in this order", station)
+	return nil
+}
+
+// What the documentation shows is what is compiled and run here.
+func TestDocumentedProgramsRun(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		rest = after
+		return string(text)
 	}
+	here := unindented(read("readme_test.go"))
+	_, rest, _ := strings.Cut(read("README.md"), "```go\n")
+	shown, _, ok := strings.Cut(rest, "```")
+	if !ok || !strings.Contains(here, unindented(shown)) {
+		t.Errorf("README.md shows a program that is not run here:\n%s", shown)
+	}
+	shown = ""
+	for line := range strings.Lines(read("doc.go")) {
+		if code, ok := strings.CutPrefix(line, "//\t"); ok {
+			shown += code
+		}
+	}
+	if shown == "" || !strings.Contains(here, unindented(shown)) {
+		t.Errorf("doc.go shows a program that is not run here:\n%s", shown)
+	}
+	t.Chdir(t.TempDir())
+	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"} {
+		t.Setenv(key, "") // nobody is asked but the offline model
+	}
+	for name, program := range map[string]func(context.Context) error{"README.md": readme, "doc.go": packageComment} {
+		if err := program(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func unindented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimSpace(line))
+		b.WriteByte('\n')
+	}
+	return b.String()
 }

@@ -196,8 +196,12 @@ func (l local) ask(ctx context.Context, p *printer, q question) error {
 	var end event.RunEnded
 	for env, err := range l.rt.Stream(ctx, req) {
 		if err != nil {
-			if ctx.Err() != nil {
+			var invalid *tributary.InvalidError
+			switch {
+			case ctx.Err() != nil:
 				err = errStopped
+			case errors.As(err, &invalid) && strings.HasSuffix(invalid.Field, "model_name"):
+				err = fmt.Errorf("--model: %s; tributary models says why others cannot be used", invalid.Reason)
 			}
 			p.failed(err)
 			return err

@@ -237,3 +237,29 @@ func TestColoursAreForTerminalsAlone(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestMistypedCommandLinesAreToldInOurWords(t *testing.T) {
+	for want, args := range map[string][]string{
+		"tributary: the question is missing (try tributary research --help)\n":                                                         {"research"},
+		"tributary: unexpected argument chek (try tributary models list --help)\n":                                                     {"models", "chek"},
+		"tributary: folder: stat /nope: no such file or directory (try tributary docs add --help)\n":                                   {"docs", "add", "/nope"},
+		`tributary: --model: there is no model "nope"; the models are offline; tributary models says why others cannot be used` + "\n": {"chat", "--model", "nope", "hi"},
+	} {
+		code, out, notes := invoke(t, append([]string{"--data", t.TempDir()}, args...)...)
+		if code != 1 || out != "" || notes != want {
+			t.Errorf("%v: exit %d, %q, %q, want %q", args, code, out, notes, want)
+		}
+	}
+}
+
+// Colours that nobody wants are not drawn; what moves the cursor is.
+func TestDrawnLinesObeyNoColor(t *testing.T) {
+	for value, want := range map[string]string{"": "\r\x1b[2K\x1b[2ma\x1b[0m\n\x1b[J", "1": "\r\x1b[2Ka\n\x1b[J"} {
+		t.Setenv("NO_COLOR", value)
+		var out strings.Builder
+		(&living{out: &out, live: true, width: 80}).draw([]string{"\x1b[2ma\x1b[0m"})
+		if out.String() != want {
+			t.Errorf("NO_COLOR=%s: got %q, want %q", value, out.String(), want)
+		}
+	}
+}

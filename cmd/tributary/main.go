@@ -92,7 +92,7 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "tributary: %v (try %s --help)\n", err, asked(err))
+		fmt.Fprintf(stderr, "tributary: %s (try %s --help)\n", mistyped(err), asked(err))
 		return 1
 	}
 	config, err := loadConfig(c.Config, c.Data)
@@ -113,11 +113,24 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return 0
 }
 
+// mistyped says what is wrong with a command line in our words.
+func mistyped(err error) string {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, `expected "<`); ok { // expected "<question> ..."
+		name, _, _ = strings.Cut(name, ">")
+		return "the " + name + " is missing"
+	}
+	if name, rest, ok := strings.Cut(strings.TrimPrefix(text, "<"), ">: "); ok && strings.HasPrefix(text, "<") {
+		return name + ": " + rest
+	}
+	return text
+}
+
 // asked is the command that a command line which cannot be read was about.
 func asked(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context.Selected() != nil {
-		return "tributary " + parse.Context.Selected().Name
+		return parse.Context.Selected().FullPath()
 	}
 	return "tributary"
 }

@@ -106,6 +106,9 @@ func (c modelsCheckCmd) Run(e *env) error {
 		fmt.Fprintf(e.stderr, "%s: %s of %s\n", entry.Name, entry.Info.Model, entry.Provider)
 		fmt.Fprintf(e.stdout, "%-24s %-8s %7s %7s %7s %9s  %s\n", "CHECK", "RESULT", "TIME", "IN", "OUT", "COST", "WHAT WAS SEEN")
 	}
+	if entry.Provider == "offline" {
+		fmt.Fprintln(e.stderr, "This is the built-in program, which can do little; tributary models says what is missing for the others.")
+	}
 	made, failed := 0, 0
 	var sum item.Usage
 	print := func(r trial.Result) {

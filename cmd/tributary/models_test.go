@@ -141,7 +141,7 @@ func TestModelsCheckStopsWhereNothingCanSucceed(t *testing.T) {
 		t.Errorf("exit %d after %d calls, %s%s", code, calls, out, notes)
 	}
 	for want, args := range map[string][]string{
-		`there is no check "speed"; there are: stream,`: {"--without", "speed"},
+		`there is no check "speed"; there are: stream,`:  {"--without", "speed"},
 		`there is no model "yours"; the models are mine`: {"yours"},
 	} {
 		code, _, notes := invoke(t, append([]string{"--config", withModel(t, server.URL, able), "--data", t.TempDir(), "models", "check"}, args...)...)

@@ -100,10 +100,10 @@ func TestProviderToolsAndCachingAreConfigured(t *testing.T) {
 		t.Errorf("the header is %q", h.Get("Anthropic-Beta"))
 	}
 	for want, c := range map[string]registry.Config{
-		`provider_tools: groq has no tool "web_search" that is known here; give it as an object`:          {Provider: "groq", Tools: []any{"web_search"}},
+		`provider_tools: groq has no tool "web_search" that is known here; give it as an object`:           {Provider: "groq", Tools: []any{"web_search"}},
 		`provider_tools: gemini has no tool "x" that is known here, only code_execution, web_fetch, web_s`: {Provider: "gemini", Tools: []any{"x"}},
-		"provider_tools: tool 1 must be a name":       {Provider: "gemini", Tools: []any{7}},
-		`cache must be 5m, 1h or off, not "forever"`: {Provider: "anthropic", Cache: "forever"},
+		"provider_tools: tool 1 must be a name":                                                            {Provider: "gemini", Tools: []any{7}},
+		`cache must be 5m, 1h or off, not "forever"`:                                                       {Provider: "anthropic", Cache: "forever"},
 	} {
 		c.Name, c.Model = "m", "m"
 		if _, err := registry.New(registry.Options{Models: []registry.Config{c}, Getenv: env()}); err == nil || !strings.Contains(err.Error(), want) {
