@@ -17,8 +17,8 @@ type interrupts struct {
 
 type interruptsKey struct{}
 
-// heed returns a context that ends at a signal. stop gives the signals back.
-func heed(ctx context.Context) (_ context.Context, stop func()) {
+// heed returns a context that ends at a signal.
+func heed(ctx context.Context) context.Context {
 	i := &interrupts{}
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, interruptsKey{}, i))
 	signals := make(chan os.Signal, 4)
@@ -38,7 +38,7 @@ func heed(ctx context.Context) (_ context.Context, stop func()) {
 			}
 		}
 	}()
-	return ctx, cancel
+	return ctx
 }
 
 // pass hands Ctrl-C to whoever has taken it, and reports whether anybody has.

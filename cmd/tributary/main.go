@@ -67,8 +67,7 @@ type env struct {
 
 func main() {
 	// The first signal asks for an orderly end; the second one kills, as ever.
-	ctx, _ := heed(context.Background())
-	os.Exit(command(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(command(heed(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // command is main without the process.

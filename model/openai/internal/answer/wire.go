@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"bytes"
-	"cmp"
 	"strings"
 
 	"github.com/tributary-ai/tributary/item"
@@ -51,13 +49,6 @@ type delta struct {
 func (d *delta) said() bool {
 	return d.Content != "" || d.Refusal != "" || d.Reasoning != "" ||
 		len(d.Details)+len(d.ToolCalls)+len(d.Annotations)+len(d.Images)+len(d.Executed) > 0
-}
-
-// executed is a tool that Groq ran by itself.
-type executed struct {
-	index int
-	done  bool // what it found is there
-	raw   []byte
 }
 
 // read fills the chunk with the next payload.
@@ -114,20 +105,6 @@ func (c *chunk) read(r *payload.Reader) {
 			c.Usage.given(&c.Usage.output, r)
 		}
 	}
-}
-
-// page notes a page that was searched. The same one may be said without its title first.
-func (c *chunk) page(a item.Annotation) {
-	if a.URL == "" {
-		return
-	}
-	for i := range c.Pages {
-		if c.Pages[i].URL == a.URL {
-			c.Pages[i].Title = cmp.Or(c.Pages[i].Title, a.Title)
-			return
-		}
-	}
-	c.Pages = append(c.Pages, item.Annotation{Type: item.URLCitation, URL: a.URL, Title: a.Title})
 }
 
 // next adds a choice. It uses the room again that choices of earlier chunks had.
@@ -223,25 +200,6 @@ func (d *delta) read(r *payload.Reader) {
 			}
 		}
 	}
-}
-
-func readExecuted(r *payload.Reader) (e executed) {
-	if r.Kind() != '{' {
-		r.Skip()
-		return e
-	}
-	e.raw = bytes.Clone(r.Raw())
-	var in payload.Reader
-	in.Reset(e.raw)
-	for name := range in.Object {
-		switch string(name) {
-		case "index":
-			e.index = in.Int()
-		case "output", "search_results", "code_results", "browser_results":
-			e.done = e.done || !in.Null()
-		}
-	}
-	return e
 }
 
 // content reads a string, or a list of parts as Mistral sends it: texts, and what was thought.
@@ -401,132 +359,4 @@ func readDetail(r *payload.Reader) (d detail) {
 		}
 	}
 	return d
-}
-
-// annotation is a citation: flat on the Responses wire, nested on Chat Completions.
-type annotation struct {
-	kind                      string
-	file, filename, container string
-	at                        int
-	item.Annotation
-}
-
-func readAnnotation(r *payload.Reader) annotation {
-	a := annotation{Annotation: item.Annotation{Type: item.URLCitation}}
-	a.read(r)
-	return a
-}
-
-func (a *annotation) read(r *payload.Reader) {
-	for name := range r.Object {
-		switch string(name) {
-		case "type":
-			a.kind = r.Same("url_citation")
-		case "start_index":
-			a.Start = r.Int()
-		case "end_index":
-			a.End = r.Int()
-		case "url":
-			a.URL = r.Text()
-		case "title":
-			a.Title = r.Text()
-		case "content": // OpenRouter
-			a.Quote = r.Text()
-		case "filename":
-			a.filename = r.Text()
-		case "file_id":
-			a.file = r.Text()
-		case "container_id":
-			a.container = r.Text()
-		case "index": // of a file: where in the text it is cited
-			a.at = r.Int()
-		case "url_citation", "file_citation", "container_file_citation":
-			if r.Kind() == '{' {
-				a.read(r)
-			}
-		}
-	}
-}
-
-// citation returns the annotation if it is one of a web page or of a file.
-func (a annotation) citation() (item.Annotation, bool) {
-	switch a.kind {
-	case "url_citation":
-		return a.Annotation, a.URL != ""
-	case "file_citation", "container_file_citation":
-		a.Type, a.Title = item.FileCitation, cmp.Or(a.filename, a.Title, a.file)
-		if a.End == 0 {
-			a.Start, a.End = a.at, a.at
-		}
-		if a.file != "" {
-			a.URL = "openai-file:" + strings.TrimPrefix(a.container+"/"+a.file, "/")
-		}
-		return a.Annotation, a.Title != ""
-	}
-	return item.Annotation{}, false
-}
-
-// usage has what both wires say of the cost.
-type usage struct {
-	said                                           bool
-	input, output, total, cached, write, reasoning int
-	cost                                           float64
-}
-
-// given reads a number that stands for itself.
-func (u *usage) given(n *int, r *payload.Reader) {
-	u.said = true
-	*n = max(*n, r.Int())
-}
-
-func (u *usage) read(r *payload.Reader) {
-	if r.Kind() != '{' {
-		r.Skip()
-		return
-	}
-	u.said = true
-	for name := range r.Object {
-		switch string(name) {
-		case "prompt_tokens", "input_tokens":
-			u.given(&u.input, r)
-		case "completion_tokens", "output_tokens":
-			u.given(&u.output, r)
-		case "total_tokens":
-			u.given(&u.total, r)
-		case "prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details":
-			u.details(r)
-		case "prompt_cache_hit_tokens", // DeepSeek
-			"cached_tokens": // Kimi
-			u.given(&u.cached, r)
-		case "cost": // OpenRouter, in dollars
-			u.cost = r.Float()
-		}
-	}
-}
-
-func (u *usage) details(r *payload.Reader) {
-	for name := range r.Object {
-		switch string(name) {
-		case "cached_tokens":
-			u.given(&u.cached, r)
-		case "cache_write_tokens":
-			u.given(&u.write, r)
-		case "reasoning_tokens":
-			u.given(&u.reasoning, r)
-		}
-	}
-}
-
-func (u *usage) usage() item.Usage {
-	out := item.Usage{
-		InputTokens: u.input, OutputTokens: u.output, CachedTokens: u.cached, CacheWriteTokens: u.write, ReasoningTokens: u.reasoning,
-	}
-	if u.cost > 0 && u.cost < 1e6 {
-		out.CostMicros = int64(u.cost*1e6 + 0.5)
-	}
-	// xAI counts thinking beside the completion, and only the total has both.
-	if rest := u.total - u.input; u.total > 0 && rest == u.output+u.reasoning {
-		out.OutputTokens = rest
-	}
-	return out
 }
