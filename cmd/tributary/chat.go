@@ -58,8 +58,13 @@ func (c chatCmd) Run(e *env) error {
 		return err
 	}
 	err = c.talk(p, local{rt})
-	// What is worth remembering is found out before the end, but nobody waits long for it: it is kept for the next start.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), e.config.Drain)
+	// What is worth remembering is found out before the end, but nobody waits long for it, and Ctrl-C ends the wait: it is kept for
+	// the next start.
+	base := e.ctx
+	if base.Err() != nil {
+		base = context.WithoutCancel(base)
+	}
+	ctx, cancel := context.WithTimeout(base, e.config.Drain)
 	defer cancel()
 	return errors.Join(err, rt.Close(ctx))
 }
