@@ -43,7 +43,8 @@ type Annotation struct {
 	Ref   int `json:"ref,omitempty"`
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// URL and Title are those of a URLCitation, which a provider's own search made.
+	// URL and Title are those of a URLCitation, which a provider's own search made. Of a FileCitation, Title is the file's
+	// name, and URL says where the provider has the file.
 	URL   string `json:"url,omitempty"`
 	Title string `json:"title,omitempty"`
 	// Quote is the cited text where the provider gives it.
@@ -56,6 +57,7 @@ type AnnotationType string
 const (
 	ReferenceToBlock AnnotationType = "reference_to_block"
 	URLCitation      AnnotationType = "url_citation"
+	FileCitation     AnnotationType = "file_citation"
 )
 
 // Text makes a list of one text block; for the empty string, no block at all.

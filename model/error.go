@@ -40,6 +40,7 @@ func (c Class) Retryable() bool {
 type Error struct {
 	Class    Class
 	Provider string
+	Model    string // what the one who asked calls the model; empty if it has no name here
 	Status   int    // of HTTP; 0 if it did not get that far
 	Message  string // the provider's reason in one sentence, without keys
 	// After is how long the provider asks to wait; 0 if it does not say.
@@ -47,11 +48,16 @@ type Error struct {
 	Err   error // the cause, for logs; may contain what Message must not
 }
 
+// Error names the model where it has a name: the provider may be no more than the host of an address.
 func (e *Error) Error() string {
-	if e.Status != 0 {
-		return fmt.Sprintf("%s answered %d: %s", e.Provider, e.Status, e.Message)
+	who := e.Provider
+	if e.Model != "" {
+		who = "model " + e.Model
 	}
-	return fmt.Sprintf("%s: %s", e.Provider, e.Message)
+	if e.Status != 0 {
+		return fmt.Sprintf("%s answered %d: %s", who, e.Status, e.Message)
+	}
+	return fmt.Sprintf("%s: %s", who, e.Message)
 }
 
 func (e *Error) Unwrap() error { return e.Err }

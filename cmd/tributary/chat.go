@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -22,11 +21,14 @@ type chatCmd struct {
 	Thread   string   `help:"Go on with this conversation." placeholder:"ID"`
 	Model    string   `help:"Ask this model." placeholder:"NAME"`
 	Quiet    bool     `help:"Print the answer and nothing else." short:"q"`
+	JSON     bool     `help:"Print a line of JSON for whatever happens." name:"json"`
 }
 
 // asker is who answers: the engine in this process, or a server that has the data folder open.
 type asker interface {
 	ask(ctx context.Context, p *printer, q question) error
+	// find reports that there is no such thread.
+	find(ctx context.Context, thread string) error
 }
 
 // errStopped is what the user, or somebody else, did to a question before it was answered.
@@ -47,7 +49,7 @@ func (q question) configurable() map[string]string {
 
 // Run prints the answer as it arrives. The answer goes to standard output, everything else to standard error.
 func (c chatCmd) Run(e *env) error {
-	p := &printer{env: e, quiet: c.Quiet, thread: c.Thread}
+	p := newPrinter(e, c.Quiet, c.JSON, c.Thread)
 	rt, err := e.open(e.config, nil)
 	if r, ok := running(e.config.Data); ok && errors.Is(err, sqlite.ErrLocked) {
 		return c.talk(p, r)
@@ -56,16 +58,28 @@ func (c chatCmd) Run(e *env) error {
 		return err
 	}
 	err = c.talk(p, local{rt})
-	// What is worth remembering is found out before the end, but nobody waits long for it: it is kept for the next start.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), e.config.Drain)
+	// What is worth remembering is found out before the end, but nobody waits long for it, and Ctrl-C ends the wait: it is kept for
+	// the next start.
+	base := e.ctx
+	if base.Err() != nil {
+		base = context.WithoutCancel(base)
+	}
+	ctx, cancel := context.WithTimeout(base, e.config.Drain)
 	defer cancel()
 	return errors.Join(err, rt.Close(ctx))
 }
 
 func (c chatCmd) talk(p *printer, a asker) error {
+	if c.Thread != "" {
+		if err := a.find(p.env.ctx, c.Thread); err != nil {
+			return err
+		}
+	}
 	switch {
-	case len(c.Question) > 0:
+	case strings.TrimSpace(strings.Join(c.Question, "")) != "":
 		return a.ask(p.env.ctx, p, question{strings.Join(c.Question, " "), c.Thread, c.Model})
+	case len(c.Question) > 0:
+		return errNoQuestion
 	case isTerminal(p.env.stdin):
 		return c.converse(p, a)
 	}
@@ -81,17 +95,28 @@ func (c chatCmd) askInput(p *printer, a asker) error {
 	case len(text) > maxQuestion:
 		return fmt.Errorf("the question on standard input is longer than %d bytes; ask for less at once", maxQuestion)
 	case strings.TrimSpace(string(text)) == "":
-		return errors.New("there is no question; give one after chat, or on standard input")
+		return errNoQuestion
 	}
 	return a.ask(p.env.ctx, p, question{string(text), c.Thread, c.Model})
+}
+
+var errNoQuestion = errors.New("there is no question; give one after chat, or on standard input")
+
+// noThread is the error of a thread that is not there.
+func noThread(id string) error {
+	return fmt.Errorf("there is no thread %q; tributary threads lists those that there are, and without --thread a new one begins", id)
 }
 
 // maxQuestion is more than any model reads.
 const maxQuestion = 16 << 20
 
-// converse asks line by line, in one thread. A question that fails is told, and does not end the conversation.
+// converse asks line by line, in one thread. A question that fails is told, and does not end the conversation; nor does
+// Ctrl-C, which stops the answer.
 func (c chatCmd) converse(p *printer, a asker) error {
-	p.note("Ask, line by line; an empty line or Ctrl-D ends the conversation.")
+	p.note("Ask, line by line. Ctrl-C stops an answer; an empty line or Ctrl-D ends the conversation.")
+	pressed, give := takeInterrupts(p.env.ctx)
+	defer give()
+	defer p.leave()
 	lines := make(chan string)
 	go func() { // ends with the input, or with the process: nothing else ends a read from a terminal
 		defer close(lines)
@@ -103,17 +128,28 @@ func (c chatCmd) converse(p *printer, a asker) error {
 			}
 		}
 	}()
-	for {
+	for leaving := false; ; {
 		p.prompt()
 		select {
+		case <-pressed:
+			if p.note(""); leaving {
+				return nil
+			}
+			leaving = true
+			p.note("Ctrl-C again ends the conversation.")
 		case line, ok := <-lines:
+			leaving = false
 			if !ok {
 				p.note("") // Ctrl-D leaves the cursor behind the prompt
 			}
 			if strings.TrimSpace(line) == "" {
 				return nil
 			}
-			if err := a.ask(p.env.ctx, p, question{line, p.thread, c.Model}); err != nil && p.env.ctx.Err() == nil {
+			switch err := c.answer(p, a, line, pressed); {
+			case err == nil || p.env.ctx.Err() != nil:
+			case errors.Is(err, errStopped):
+				p.note("× stopped")
+			default:
 				fmt.Fprintln(p.env.stderr, "tributary:", advice(err))
 			}
 		case <-p.env.ctx.Done():
@@ -123,17 +159,39 @@ func (c chatCmd) converse(p *printer, a asker) error {
 	}
 }
 
-func isTerminal(r io.Reader) bool {
-	f, ok := r.(*os.File)
-	if !ok {
-		return false
+// answer asks one question, until it is answered or Ctrl-C is pressed.
+func (c chatCmd) answer(p *printer, a asker, line string, pressed <-chan struct{}) error {
+	ctx, stop := context.WithCancel(p.env.ctx)
+	defer stop()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-pressed:
+			stop()
+		case <-over:
+		}
+	}()
+	return a.ask(ctx, p, question{line, p.thread, c.Model})
+}
+
+// leave says how to come back.
+func (p *printer) leave() {
+	if p.thread != "" {
+		p.note("Come back with: %s", comeBackWith(p.env, "chat --thread "+p.thread))
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // local asks the engine in this process.
 type local struct{ rt *runtime }
+
+func (l local) find(ctx context.Context, thread string) error {
+	_, err := l.rt.Threads().Get(ctx, "", thread)
+	if errors.Is(err, tributary.ErrNotFound) || errors.As(err, new(*tributary.InvalidError)) {
+		return noThread(thread)
+	}
+	return err
+}
 
 func (l local) ask(ctx context.Context, p *printer, q question) error {
 	req := tributary.Request{Thread: q.thread, Text: q.text, StopWithReader: true}
@@ -143,17 +201,21 @@ func (l local) ask(ctx context.Context, p *printer, q question) error {
 	var end event.RunEnded
 	for env, err := range l.rt.Stream(ctx, req) {
 		if err != nil {
-			p.newline()
-			if ctx.Err() != nil {
-				return errStopped
+			var invalid *tributary.InvalidError
+			switch {
+			case ctx.Err() != nil:
+				err = errStopped
+			case errors.As(err, &invalid) && strings.HasSuffix(invalid.Field, "model_name"):
+				err = fmt.Errorf("--model: %s; tributary models says why others cannot be used", invalid.Reason)
 			}
+			p.failed(err)
 			return err
 		}
 		p.thread = env.Thread
 		p.show(env.Event, &end)
 	}
-	p.newline()
 	if end.Error != nil {
+		p.failed(end.Error)
 		return end.Error
 	}
 	p.summary(end.Usage.InputTokens, end.Usage.OutputTokens)
@@ -176,7 +238,9 @@ func (p *printer) show(e event.Event, end *event.RunEnded) {
 			}
 		}
 	case event.AnnotationAdded:
-		p.cite(e.Annotation.Ref)
+		p.cite(e.Annotation.Ref, e.Annotation.Title, e.Annotation.URL)
+	case event.TurnEnded:
+		p.flush()
 	case event.TurnVoided:
 		p.void(e.Cause)
 	case event.Warned:

@@ -105,10 +105,4 @@ func (config Config) factory(h hands, log *slog.Logger) (*lead.Factory, error) {
 }
 
 // tokens counts by the vocabulary that the offline model has; other models have others, of about the same size.
-func tokens(text string) int {
-	n, err := offline.Tokens(text)
-	if err != nil {
-		return len(text) / 4
-	}
-	return n
-}
+func tokens(text string) int { return offline.Tokens(text) }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,6 +19,9 @@ type living struct {
 	last  []string // what they say
 	spin  int
 }
+
+// style is what changes colours, and moves nothing.
+var style = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
@@ -37,6 +42,9 @@ func (l *living) draw(lines []string) {
 		fmt.Fprintf(&b, "\x1b[%dA", l.drawn)
 	}
 	for _, line := range lines {
+		if os.Getenv("NO_COLOR") != "" {
+			line = style.ReplaceAllString(line, "")
+		}
 		b.WriteString("\r\x1b[2K" + line + "\n")
 	}
 	if same {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	"github.com/tributary-ai/tributary/internal/trial"
 )
 
 // version is set by the build; see the Makefile.
@@ -40,7 +40,8 @@ type cli struct {
 	Doctor  doctorCmd  `cmd:"" help:"Look at all that the server needs, and say what to do about what is wrong."`
 	Backup  backupCmd  `cmd:"" help:"Copy the data folder into one file, while a server may run."`
 	Restore restoreCmd `cmd:"" help:"Put a backup into the data folder."`
-	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used."`
+	Threads threadsCmd `cmd:"" help:"List conversations, the newest first, or search them."`
+	Models  modelsCmd  `cmd:"" help:"List the models, and say why one cannot be used; check what one can do."`
 	Agents  agentsCmd  `cmd:"" help:"Make, list and delete agents of your own, and show how one would be assembled: its model, tools, middleware and prompt, and why."`
 	Tools   toolsCmd   `cmd:"" help:"List the tools that agents have, what each can do, and why one is off."`
 	Skills  skillsCmd  `cmd:"" help:"List, install and remove skills, which tell agents how to do something."`
@@ -66,9 +67,7 @@ type env struct {
 
 func main() {
 	// The first signal asks for an orderly end; the second one kills, as ever.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(command(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(command(heed(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // command is main without the process.
@@ -79,7 +78,7 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		kong.Name("tributary"),
 		kong.Description("A stateful, streaming agent server in one binary."),
 		kong.Writers(stdout, stderr),
-		kong.Vars{"styles": strings.Join(research.Styles, ",")},
+		kong.Vars{"styles": strings.Join(research.Styles, ","), "checks": "The checks are " + strings.Join(trial.Names(), ", ")},
 		kong.Exit(func(code int) { exit = code }),
 		kong.UsageOnError(),
 	)
@@ -92,12 +91,16 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "tributary: %v (try %s --help)\n", err, asked(err))
+		fmt.Fprintf(stderr, "tributary: %s (try %s --help)\n", mistyped(err), asked(err))
 		return 1
 	}
 	config, err := loadConfig(c.Config, c.Data)
+	out := &output{to: stdout}
 	if err == nil {
-		err = parsed.Run(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, config: config})
+		err = parsed.Run(&env{ctx: ctx, stdin: stdin, stdout: out, stderr: stderr, config: config})
+	}
+	if problem := out.problem(); problem != nil && (err == nil || errors.Is(err, out.err)) {
+		err = problem
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = errStopped // what it was about to do then is no mistake
@@ -109,11 +112,24 @@ func command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return 0
 }
 
+// mistyped says what is wrong with a command line in our words.
+func mistyped(err error) string {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, `expected "<`); ok { // expected "<question> ..."
+		name, _, _ = strings.Cut(name, ">")
+		return "the " + name + " is missing"
+	}
+	if name, rest, ok := strings.Cut(strings.TrimPrefix(text, "<"), ">: "); ok && strings.HasPrefix(text, "<") {
+		return name + ": " + rest
+	}
+	return text
+}
+
 // asked is the command that a command line which cannot be read was about.
 func asked(err error) string {
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context.Selected() != nil {
-		return "tributary " + parse.Context.Selected().Name
+		return parse.Context.Selected().FullPath()
 	}
 	return "tributary"
 }

@@ -91,7 +91,7 @@ func TestConversationStaysInOneThread(t *testing.T) {
 	if out.String() != "one\ntwo\none\ntwo\nthree\n" {
 		t.Errorf("the answers are %q", out.String())
 	}
-	threads := regexp.MustCompile(`thread (\S+)`).FindAllStringSubmatch(notes.String(), -1)
+	threads := regexp.MustCompile(`· thread (\S+)`).FindAllStringSubmatch(notes.String(), -1)
 	if len(threads) != 2 || threads[0][1] != threads[1][1] {
 		t.Errorf("the notes are %s", notes.String())
 	}

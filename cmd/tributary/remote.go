@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,8 +29,19 @@ type remote struct {
 
 // running finds the server of a data folder; ok is false if none has said where it is.
 func running(dir string) (r remote, ok bool) {
-	url, err := os.ReadFile(filepath.Join(dir, addressFile))
-	return remote{strings.TrimSpace(string(url)), os.Getenv("TRIBUTARY_API_KEY")}, err == nil && len(url) > 0
+	address, err := os.ReadFile(filepath.Join(dir, addressFile))
+	return remote{strings.TrimSpace(string(address)), os.Getenv("TRIBUTARY_API_KEY")}, err == nil && len(address) > 0
+}
+
+func (r remote) find(ctx context.Context, thread string) error {
+	res, err := r.do(ctx, "GET", "/threads/"+url.PathEscape(thread), nil)
+	if errors.As(err, new(*refusal)) {
+		return noThread(thread)
+	}
+	if err != nil {
+		return fmt.Errorf("the server at %s: %w", r.url, err)
+	}
+	return res.Body.Close()
 }
 
 func (r remote) ask(ctx context.Context, p *printer, q question) error {
@@ -157,6 +169,8 @@ type taskFrame struct {
 		} `json:"block_list"`
 		Annotations []struct {
 			Reference int `json:"reference_id"`
+			Title     string
+			URL       string
 		}
 	}
 }
@@ -188,11 +202,11 @@ func (s *taskStream) show(f *taskFrame) {
 		s.task = f.Task
 	}
 	switch f.Type {
-	case "task.text.delta":
+	case "task.text.delta", "task.reasoning_summary_text.delta":
 		s.p.text(f.ItemID, f.Delta)
 	case "task.text.done":
 		for _, a := range f.Item.Annotations {
-			s.p.cite(a.Reference)
+			s.p.cite(a.Reference, a.Title, a.URL)
 		}
 	case "task.output_item.done":
 		if f.Item.Type == "tool_call" {
@@ -220,12 +234,13 @@ func (s *taskStream) show(f *taskFrame) {
 }
 
 func (s *taskStream) end(err error) error {
-	s.p.newline()
+	if err == nil {
+		err = s.err
+	}
 	if err != nil {
+		s.p.failed(err)
 		return err
 	}
-	if s.err == nil {
-		s.p.summary(s.usage.Input, s.usage.Output)
-	}
-	return s.err
+	s.p.summary(s.usage.Input, s.usage.Output)
+	return nil
 }

@@ -115,7 +115,7 @@ func TestChatThatIsStoppedStopsItsTask(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	out := &onWrite{do: func() { leave(errors.New("interrupt signal received")) }}
 	var notes strings.Builder
-	err := (remote{url: server.URL}).ask(ctx, &printer{env: &env{ctx: ctx, stdout: out, stderr: &notes}}, question{text: "who are we?"})
+	err := (remote{url: server.URL}).ask(ctx, &printer{env: &env{ctx: ctx, stdout: out, stderr: &notes}, streams: true}, question{text: "who are we?"})
 	if !errors.Is(err, errStopped) || out.String() != "We\n" {
 		t.Errorf("got %v after %q", err, out.String())
 	}
@@ -138,7 +138,7 @@ func (w *onWrite) Write(p []byte) (int, error) {
 // A try that gave nothing has no answer that could be void.
 func TestAVoidTryIsToldByWhatThereWas(t *testing.T) {
 	var out, notes strings.Builder
-	p := &printer{env: &env{stdout: &out, stderr: &notes}}
+	p := &printer{env: &env{stdout: &out, stderr: &notes}, streams: true}
 	p.void("model_network")
 	p.text("msg_1", "half a")
 	p.void("crash")

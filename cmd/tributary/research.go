@@ -410,11 +410,14 @@ func (s *sitting) leave(run string, over bool) error {
 }
 
 // comeBack is the command that comes back to a run, with the folder if that is not the usual one.
-func comeBack(e *env, run string) string {
+func comeBack(e *env, run string) string { return comeBackWith(e, "attach "+run) }
+
+// comeBackWith is a command line in the same folder.
+func comeBackWith(e *env, command string) string {
 	if usual, err := dataHome(); err == nil && usual != e.config.Data {
-		return "tributary --data " + e.config.Data + " attach " + run
+		return "tributary --data " + e.config.Data + " " + command
 	}
-	return "tributary attach " + run
+	return "tributary " + command
 }
 
 // finish writes the report where it is wanted.

@@ -118,7 +118,7 @@ func (e *env) openIndex(config Config, log *slog.Logger) (*search.Index, error) 
 	if opt.Path = filepath.Join(config.Data, "search.db"); len(folders) > 0 {
 		opt.Path = filepath.Join(config.Data, "documents.db")
 	}
-	bar := &progress{out: e.stderr}
+	bar := &progress{out: e.stderr, live: isTerminal(e.stderr)}
 	opt.Progress, opt.Log = bar.show, log
 	index, err := search.Open(e.ctx, opt)
 	bar.done()
@@ -151,12 +151,13 @@ func documentSources(folders []string) (search.Options, error) {
 
 // progress draws a line that is drawn over; for a few files it draws nothing.
 type progress struct {
-	out interface{ Write([]byte) (int, error) }
-	any bool
+	out  interface{ Write([]byte) (int, error) }
+	live bool // it is a terminal; elsewhere nothing can be drawn over
+	any  bool
 }
 
 func (p *progress) show(s search.Progress) {
-	if s.Total < 50 {
+	if s.Total < 50 || !p.live {
 		return
 	}
 	p.any = true

@@ -46,8 +46,8 @@ type column struct {
 }
 
 func newTeamScreen(e *env, d desk, c teamCmd) *teamScreen {
-	s := &teamScreen{printer: &printer{env: e, quiet: c.Quiet || c.JSON, thread: c.Thread}, desk: d, json: c.JSON}
-	s.out, s.live, s.width = e.stderr, isTerminalWriter(e.stderr) && !c.JSON && !c.Quiet, columns(e.stderr)
+	s := &teamScreen{printer: newPrinter(e, c.Quiet || c.JSON, false, c.Thread), desk: d, json: c.JSON}
+	s.out, s.live, s.width = e.stderr, isTerminal(e.stderr) && !c.JSON && !c.Quiet, columns(e.stderr)
 	if s.listens = c.JSON || s.live && isTerminal(e.stdin); s.listens {
 		s.lines()
 	}
@@ -71,7 +71,7 @@ func (s *teamScreen) show(env *event.Envelope) {
 			}
 		}
 	case event.AnnotationAdded:
-		s.cite(e.Annotation.Ref)
+		s.cite(e.Annotation.Ref, e.Annotation.Title, e.Annotation.URL)
 	}
 	var raws []wire.Frame
 	raws, err := s.proj.Project(raws, env)

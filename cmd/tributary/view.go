@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -36,18 +34,9 @@ type view struct {
 
 func newView(e *env, f reportFlags) *view {
 	v := &view{env: e, flags: f, shown: map[string]string{}, doing: map[string]string{}, sources: map[string][]int{}, titles: map[int]string{}}
-	v.live = isTerminalWriter(e.stderr) && !f.JSON && !f.Quiet
+	v.live = isTerminal(e.stderr) && !f.JSON && !f.Quiet
 	v.out, v.width = e.stderr, columns(e.stderr)
 	return v
-}
-
-func isTerminalWriter(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // begin turns to another run of the same research.
@@ -185,7 +174,7 @@ func (v *view) written(text string) {
 	}
 	v.writing += len([]rune(text))
 	// On a terminal it is read as it comes. Elsewhere only a whole one is of use.
-	if v.live && v.flags.Output == "" && isTerminalWriter(v.env.stdout) {
+	if v.live && v.flags.Output == "" && isTerminal(v.env.stdout) {
 		if !v.streamed {
 			v.draw()
 			v.drawn, v.streamed = 0, true

@@ -109,7 +109,7 @@ func Block(t *rapid.T) item.Block {
 
 func annotation(t *rapid.T) item.Annotation {
 	return item.Annotation{
-		Type: rapid.SampledFrom([]item.AnnotationType{item.ReferenceToBlock, item.URLCitation}).Draw(t, "annotation type"),
+		Type: rapid.SampledFrom([]item.AnnotationType{item.ReferenceToBlock, item.URLCitation, item.FileCitation}).Draw(t, "annotation type"),
 		Ref:  count(t, "ref"), Start: count(t, "start"), End: count(t, "end"),
 		URL: text(t, "url"), Title: text(t, "title"), Quote: text(t, "quote"),
 	}

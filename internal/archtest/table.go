@@ -40,7 +40,8 @@ var Rules = []Rule{
 
 	{"model", []string{"item"}, nil, "a model answers a conversation and knows nothing of runs or events"},
 	{"model/internal/...", []string{"internal/jsonline", "item", "model", "model/internal/..."}, nil, "what the providers share"},
-	{"model/registry", []string{"item", "model", "model/*"}, nil, "it chooses among providers by name, so it is the one that sees them all"},
+	{"model/registry", []string{"item", "model", "model/*", "model/internal/known"}, nil, "it chooses among providers by name, so it is the one that sees them all"},
+	{"internal/trial", []string{"item", "model"}, []string{"net/http"}, "it asks a model as anybody can, whoever serves it"},
 	{"model/openai/internal/...", []string{"item", "model", "model/internal/..."}, nil, "pure decoding"},
 	{"model/offline", []string{"internal/pattern", "internal/prose", "item", "model"}, nil, "it answers from texts alone, so it takes them apart"},
 	{"model/*", []string{"internal/jsonline", "item", "model", "model/internal/...", "model/openai/internal/..."}, nil, "each provider stands alone, so that an embedder links only those that it uses"},
@@ -136,7 +137,7 @@ var Rules = []Rule{
 	{"ui", nil, nil, "the built page, as files"},
 	{"docs", nil, nil, "the documentation, as files"},
 	{"internal/eval", []string{".", "agent/research", "event", "item"}, []string{"net/http"}, "it asks as any program can, and judges what comes back"},
-	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/document", "internal/eval", "internal/export", "ui"}), nil, "the command wires everything together"},
+	{"cmd/...", join(engine, outside, []string{"cmd/...", "docs", "httpapi", "internal/checkup", "internal/document", "internal/eval", "internal/export", "internal/trial", "ui"}), nil, "the command wires everything together"},
 
 	{"internal/conformance/...", join(engine, outside, support, []string{"internal/conformance/...", "internal/faults/..."}), nil, "it drives the whole program as its clients do"},
 	{"internal/faults/...", join(engine, outside, support, []string{"internal/faults/..."}), nil, "it breaks any part on purpose"},
@@ -155,7 +156,6 @@ var Vendors = []Vendor{
 	{"golang.org/x/sys/unix", []string{"tool/sandbox", "tool/sandbox/internal/jail"}, "the kernel's own names are for those who build walls out of it"},
 	{"golang.org/x/sync/semaphore", []string{"agent", "internal/run", "internal/server/admission"}, "calls wait for each other in their order, and give up with their context"},
 
-	{"github.com/tiktoken-go/tokenizer", []string{"model/offline", "model/scripted"}, "real providers split text themselves"},
 	{"github.com/kaptinlin/jsonrepair", []string{"tool"}, "arguments are repaired once, before a tool sees them"},
 	{"github.com/google/jsonschema-go", []string{"tool", "tool/*"}, "arguments are checked once, before a tool sees them"},
 

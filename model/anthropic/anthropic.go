@@ -203,7 +203,7 @@ func (m *Model) Stream(ctx context.Context, req model.Request) iter.Seq2[model.P
 func (m *Model) read(ctx context.Context, resp *http.Response, watch *eventstream.Watch, fault eventstream.Fault, yield func(model.Part, error) bool) error {
 	body := watch.Body(resp.Body)
 	d := decoder{fault: fault}
-	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "application/json" || media == "text/html" {
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "application/json" {
 		parts, err := m.readWhole(ctx, &d, media, body)
 		for _, p := range parts {
 			if !yield(p, nil) {

@@ -81,7 +81,7 @@ func TestAnAnswerThatIsNoStreamIsNamed(t *testing.T) {
 	}{
 		"error with status 200": {"application/json", `{"type":"error","error":{"type":"authentication_error","message":"bad key"}}`, model.Auth},
 		"another object":        {"application/json", `{"ok":true}`, model.Broken},
-		"a page":                {"text/html", `<html>`, model.Broken},
+		"a page":                {"text/html", `<html>`, model.BadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := providertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -81,7 +81,7 @@ func (d *delta) read(r *payload.Reader) {
 				d.Type = bytes.Trim(r.Raw(), `"`) // stays when the next string is read
 			}
 		case "text", "thinking", "signature", "partial_json":
-			d.Text = r.Text()
+			d.Text = r.Piece()
 		case "citation":
 			d.Citation.read(r)
 		case "content":

@@ -29,6 +29,7 @@ type block struct {
 	kind   kind
 	number int // among those of its kind
 	runes  int // of its text so far
+	half   payload.Halves
 	args   bool
 	input  json.RawMessage
 	sign   []byte
@@ -212,12 +213,14 @@ func (d *decoder) delta(f *frame) {
 	}
 	switch string(f.Delta.Type) {
 	case "text_delta":
-		d.text(b, f.Delta.Text)
+		d.text(b, b.half.Join(f.Delta.Text))
 	case "thinking_delta":
-		d.think(b, f.Delta.Text)
+		d.think(b, b.half.Join(f.Delta.Text))
 	case "signature_delta":
-		b.sign = append(b.sign, f.Delta.Text...)
+		var own payload.Halves // it is no text
+		b.sign = append(b.sign, own.Join(f.Delta.Text)...)
 	case "input_json_delta":
+		f.Delta.Text = b.half.Join(f.Delta.Text)
 		switch {
 		case b.kind == toolUse && f.Delta.Text != "":
 			b.args = true
@@ -256,6 +259,7 @@ func (d *decoder) think(b *block, s string) {
 func (d *decoder) end(b block) {
 	switch b.kind {
 	case text:
+		d.text(&b, b.half.Rest())
 		for _, c := range b.cites {
 			if b.runes > 0 {
 				d.out = append(d.out, model.Annotation{Block: b.number, Annotation: c.annotation(b.runes)})

@@ -108,7 +108,7 @@ func readPart(r *payload.Reader) (p part) {
 	for name := range r.Object {
 		switch string(name) {
 		case "text":
-			p.Text = r.Text()
+			p.Text = r.Piece()
 		case "thought":
 			p.Thought = r.Bool()
 		case "thoughtSignature", "thought_signature":

@@ -37,6 +37,7 @@ type decoder struct {
 	args   *writer  // of a call that goes on in the next chunk
 	notes  notebook // of grounding
 
+	half  payload.Halves // of the text
 	told  item.Usage
 	why   string // the provider's sentence about the finish
 	in    payload.Reader
@@ -107,6 +108,7 @@ func (d *decoder) candidate(c *chunk) error {
 }
 
 func (d *decoder) part(p *part) error {
+	p.Text = d.half.Join(p.Text)
 	switch {
 	case p.Call != nil:
 		return d.call(p.Call, p.Signature)
@@ -247,6 +249,9 @@ func (d *decoder) count(u usage) {
 // finish returns the last parts of a complete answer.
 func (d *decoder) finish() []model.Part {
 	d.out = d.out[:0]
+	if half := d.half.Rest(); half != "" && len(d.texts) > 0 {
+		d.out = append(d.out, model.Text{Block: d.texts[len(d.texts)-1].block, Text: half})
+	}
 	d.annotate()
 	if d.stop == "STOP" && d.args != nil { // the model is done, so nothing is missing but the end
 		d.out = append(d.out, model.ToolCall{Index: d.calls - 1, Arguments: d.args.close()})

@@ -13,7 +13,7 @@
 //   - The same request gives the same parts, always, on every machine.
 //   - Every quotation is a stretch of the passage whose number follows it. Nothing is cited that was not in a
 //     search result of this conversation, and nothing outside quotation marks claims a fact about the world.
-//   - Text arrives in the tokens of a real vocabulary (o200k), and usage counts them. A token that ends inside a
+//   - Text arrives in the tokens of a real vocabulary (the first quarter of o200k), and usage counts them. A token that ends inside a
 //     rune is held back until the rune is whole, so that every piece is valid UTF-8.
 //   - What it does with a text does not grow with the text: of a long one it reads the two ends (4 KiB each), unless it is
 //     a task with parts, and counts the tokens of the first 64 KiB, by which it estimates the rest.

@@ -25,5 +25,5 @@ func ExampleModel_Stream() {
 			fmt.Println(part.Reason)
 		}
 	}
-	// Output: "ten" "\n" "ele" "ven" "\n" "t" "welve" stop
+	// Output: "ten" "\n" "ele" "ven" "\n" "t" "wel" "ve" stop
 }

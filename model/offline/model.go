@@ -66,17 +66,11 @@ type sender struct {
 	said    int // tokens so far
 	thought int // of them, tokens of reasoning
 	left    bool
-	err     error // of the vocabulary
 }
 
 // send yields the whole answer. It returns an error for the reader, or nil if the answer is complete or the
 // reader has left.
 func (s *sender) send(req model.Request, r reply) error {
-	// Counting first means that a vocabulary that cannot be loaded is known before anything is said.
-	in, err := inputTokens(req)
-	if err != nil {
-		return failure(err)
-	}
 	reason := item.FinishStop
 	if req.Thinking.On && r.thought != "" {
 		full := s.each(r.thought, func(t string) model.Part { return model.Reasoning{Text: t} })
@@ -98,10 +92,7 @@ func (s *sender) send(req model.Request, r reply) error {
 			reason = item.FinishLength
 		}
 	}
-	if s.err != nil {
-		return failure(s.err)
-	}
-	s.part(model.Usage{Usage: item.Usage{InputTokens: in, OutputTokens: s.said, ReasoningTokens: s.thought}})
+	s.part(model.Usage{Usage: item.Usage{InputTokens: inputTokens(req), OutputTokens: s.said, ReasoningTokens: s.thought}})
 	s.part(model.Finish{Reason: reason, Raw: string(reason), Model: Name})
 	if s.left {
 		return nil
@@ -109,26 +100,16 @@ func (s *sender) send(req model.Request, r reply) error {
 	return s.ctx.Err()
 }
 
-func failure(err error) error {
-	return &model.Error{Class: model.Server, Provider: Name, Message: "the built-in vocabulary cannot be used", Err: err}
-}
-
 // each sends a text token by token and reports whether there was room for all of it.
 func (s *sender) each(text string, part func(string) model.Part) bool {
-	tokens, err := pieces(strings.ToValidUTF8(text, "\uFFFD"))
-	if err != nil {
-		s.err = err
-		return true
-	}
-	for _, tok := range tokens {
+	for _, tok := range pieces(strings.ToValidUTF8(text, "\uFFFD")) {
 		if s.max > 0 && s.said >= s.max {
 			return false
 		}
 		if s.wait(); !s.part(part(tok)) {
 			return true
 		}
-		n, _ := Tokens(tok)
-		s.said += max(n, 1)
+		s.said += max(Tokens(tok), 1)
 	}
 	return true
 }
@@ -176,17 +157,11 @@ func callID(req model.Request, r reply) string {
 }
 
 // inputTokens counts what was asked: system prompt, messages with their calls, and the tools on offer.
-func inputTokens(req model.Request) (int, error) {
+func inputTokens(req model.Request) int {
 	// Providers wrap each message in a few tokens that say who speaks.
 	const perMessage = 4
-	total, err := Tokens(req.System)
-	count := func(text string) {
-		if n, e := Tokens(text); e != nil {
-			err = e
-		} else {
-			total += n
-		}
-	}
+	total := Tokens(req.System)
+	count := func(text string) { total += Tokens(text) }
 	for _, m := range req.Messages {
 		total += perMessage
 		count(m.Text())
@@ -200,5 +175,5 @@ func inputTokens(req model.Request) (int, error) {
 		count(t.Description)
 		count(string(t.Schema))
 	}
-	return total, err
+	return total
 }

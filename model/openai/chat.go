@@ -29,6 +29,15 @@ func (m *ChatModel) Stream(ctx context.Context, req model.Request) iter.Seq2[mod
 			yield(nil, err)
 			return
 		}
-		m.stream(ctx, body, req, answer.NewChat(m.fault, m.original()), yield)
+		m.stream(ctx, body, req, answer.NewChat(m.fault, m.habits(req)), yield)
 	}
+}
+
+// habits are what is known of an answer before it comes.
+func (m *ChatModel) habits(req model.Request) answer.Habits {
+	h := answer.Habits{Literal: m.original(), Opened: m.opts.ThinkOpened}
+	for _, t := range req.Tools {
+		h.Tools = append(h.Tools, t.Name)
+	}
+	return h
 }

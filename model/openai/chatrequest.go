@@ -16,7 +16,7 @@ import (
 type chatRequest struct {
 	Model         string        `json:"model"`
 	Messages      []chatMessage `json:"messages"`
-	Tools         []chatTool    `json:"tools,omitempty"`
+	Tools         []any         `json:"tools,omitempty"` // each a chatTool, or in the API's own words
 	ToolChoice    any           `json:"tool_choice,omitempty"`
 	Format        any           `json:"response_format,omitempty"`
 	Stream        bool          `json:"stream"`
@@ -204,6 +204,9 @@ func (m *ChatModel) tools(p *chatRequest, req model.Request) error {
 			return m.fault.BadRequest("the schema of tool " + t.Name + " is not a JSON object")
 		}
 		p.Tools = append(p.Tools, chatTool{"function", functionTool{Name: t.Name, Description: t.Description, Parameters: schema}})
+	}
+	for _, raw := range m.opts.Tools {
+		p.Tools = append(p.Tools, raw)
 	}
 	switch {
 	case len(req.Tools) == 0 || req.Choice == "":

@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/endpoint"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/known"
 )
 
 // Key is an API key. It prints as ***; make one with [NewKey].
@@ -60,9 +61,14 @@ type Options struct {
 	// Extra is merged into each request object before the request's own Extra. A null removes a field.
 	Extra map[string]json.RawMessage
 
-	ContextWindow int  // tokens; only described
-	Thinking      bool // can be asked to think; only described
+	ContextWindow int  // tokens; only described. 0: what is known of the model
+	Thinking      bool // can be asked to think, whatever is known of the model; only described
 	TextOnly      bool // takes neither images nor files
+	// ThinkOpened says that the model's prompt ends with <think>, so that an answer over Chat Completions begins inside of what
+	// was thought, and only </think> is in its text. Servers that separate the two themselves are recognised.
+	ThinkOpened bool
+	// Tools are the provider's own tools, as its API spells them, offered beside those of every request.
+	Tools []json.RawMessage
 }
 
 const (
@@ -122,8 +128,10 @@ func (o Options) provider() string {
 }
 
 func (o Options) info() model.Info {
+	provider := o.provider()
+	can := known.Of(provider, o.Model)
 	return model.Info{
-		Provider: o.provider(), Model: o.Model, ContextWindow: o.ContextWindow, Thinking: o.Thinking, Vision: !o.TextOnly,
+		Provider: provider, Model: o.Model, ContextWindow: cmp.Or(o.ContextWindow, can.Window), Thinking: o.Thinking || can.Thinking, Vision: !o.TextOnly,
 	}
 }
 

@@ -52,7 +52,7 @@ func recordings(t testing.TB) []recording {
 		name := strings.TrimPrefix(filepath.ToSlash(f), "testdata/")
 		r := recording{kind: "text/event-stream; charset=utf-8", body: data}
 		switch {
-		case strings.HasPrefix(name, "golden/"), strings.HasPrefix(name, "requests/"), strings.HasPrefix(name, "fuzz/"):
+		case strings.HasPrefix(name, "golden/"), strings.HasPrefix(name, "shapes/"), strings.HasPrefix(name, "requests/"), strings.HasPrefix(name, "fuzz/"):
 			continue
 		case strings.HasSuffix(name, ".sse"):
 			r.name = strings.TrimSuffix(name, ".sse")

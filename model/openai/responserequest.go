@@ -9,6 +9,7 @@ import (
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/kept"
+	"github.com/tributary-ai/tributary/model/internal/known"
 	"github.com/tributary-ai/tributary/model/internal/request"
 )
 
@@ -17,7 +18,7 @@ type responsesRequest struct {
 	Model        string           `json:"model"`
 	Instructions string           `json:"instructions,omitempty"`
 	Input        []any            `json:"input,omitempty"` // items, each of a type below or in the API's own words
-	Tools        []responsesTool  `json:"tools,omitempty"`
+	Tools        []any            `json:"tools,omitempty"` // each a responsesTool, or in the API's own words
 	ToolChoice   any              `json:"tool_choice,omitempty"`
 	Text         map[string]any   `json:"text,omitempty"`
 	Reasoning    *reasoningEffort `json:"reasoning,omitempty"`
@@ -99,7 +100,9 @@ func (m *ResponsesModel) request(req model.Request) (*responsesRequest, error) {
 	if req.Thinking.On {
 		p.Reasoning = &reasoningEffort{req.Thinking.Effort, "auto"}
 	}
-	if m.original() && (req.Thinking.On || alwaysThinks(m.opts.Model)) {
+	// Models that do not think refuse to be asked for encrypted reasoning; those that do lose their thread between calls of
+	// tools without it.
+	if m.original() && (req.Thinking.On || known.Of(providerOpenAI, m.opts.Model).Unasked) {
 		p.Include = []string{"reasoning.encrypted_content"}
 	}
 	if err := m.format(p, req); err != nil {
@@ -112,18 +115,6 @@ func (m *ResponsesModel) request(req model.Request) (*responsesRequest, error) {
 		p.Input = append(p.Input, m.items(msg)...)
 	}
 	return p, nil
-}
-
-// alwaysThinks recognises OpenAI's reasoning models by name. Others refuse to be asked for encrypted
-// reasoning, and these lose their thread between calls of tools without it.
-func alwaysThinks(name string) bool {
-	name = strings.ToLower(name)
-	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6", "codex"} {
-		if strings.HasPrefix(name, prefix) {
-			return !strings.Contains(name, "-chat")
-		}
-	}
-	return false
 }
 
 func (m *ResponsesModel) format(p *responsesRequest, req model.Request) error {
@@ -148,6 +139,9 @@ func (m *ResponsesModel) tools(p *responsesRequest, req model.Request) error {
 		}
 		// Strict is the default here, and an error for schemas with optional properties.
 		p.Tools = append(p.Tools, responsesTool{"function", functionTool{t.Name, t.Description, schema, new(bool)}})
+	}
+	for _, raw := range m.opts.Tools {
+		p.Tools = append(p.Tools, raw)
 	}
 	switch {
 	case len(req.Tools) == 0 || req.Choice == "":

@@ -40,6 +40,16 @@ type Config struct {
 	Thinking        *bool `yaml:"supports_thinking"`
 	Vision          *bool `yaml:"supports_vision"`
 	ReasoningEffort *bool `yaml:"supports_reasoning_effort"`
+	Temperature     *bool `yaml:"supports_temperature"`
+	// ThinkOpened says that the model's prompt ends with <think>, so that its answer begins inside of what it thought.
+	ThinkOpened *bool `yaml:"think_opened"`
+
+	// Tools are the provider's own tools, which it runs itself: names that [ProviderTools] knows, or objects as its API
+	// spells them.
+	Tools []any `yaml:"provider_tools"`
+	// Cache is how long the provider is to remember the beginning of a conversation, where it wants to be asked: "5m", "1h" or
+	// "off". Empty: 5m. Only Anthropic is asked; others do it by themselves.
+	Cache string `yaml:"cache"`
 
 	Price Price `yaml:"price"`
 	// Extra is merged into every request object, WhenThinking into those that ask for thinking.
@@ -101,6 +111,11 @@ func (c Config) check() error {
 		if n.value < 0 {
 			return fmt.Errorf("%s must not be negative, but is %d", n.name, n.value)
 		}
+	}
+	switch c.Cache {
+	case "", "5m", "1h", "off":
+	default:
+		return fmt.Errorf("cache must be 5m, 1h or off, not %q", c.Cache)
 	}
 	for _, d := range []struct {
 		name  string

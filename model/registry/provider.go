@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 // provider is how a service is reached.
 type provider struct {
 	keyEnv  string // its usual variable; empty if it needs no key
+	urlEnv  string // the variable that says where it is instead
 	baseURL string // its usual address, where the package does not know it
 	make    func(settings) (model.Model, error)
 	needURL bool
@@ -30,16 +33,18 @@ type settings struct {
 	key      Secret
 	headers  map[string]string
 	extra    map[string]json.RawMessage
+	tools    []json.RawMessage
+	opened   bool // see [Config.ThinkOpened]
 	client   *http.Client
 	limits   model.Limits
 }
 
 var providers = map[string]provider{
-	"openai":           {keyEnv: "OPENAI_API_KEY", make: makeChat},
-	"openai-responses": {keyEnv: "OPENAI_API_KEY", make: makeResponses},
+	"openai":           {keyEnv: "OPENAI_API_KEY", urlEnv: "OPENAI_BASE_URL", make: makeChat},
+	"openai-responses": {keyEnv: "OPENAI_API_KEY", urlEnv: "OPENAI_BASE_URL", make: makeResponses},
 	"azure":            {keyEnv: "AZURE_OPENAI_API_KEY", make: makeChat, needURL: true},
-	"anthropic":        {keyEnv: "ANTHROPIC_API_KEY", make: makeAnthropic},
-	"gemini":           {keyEnv: "GEMINI_API_KEY", make: makeGemini},
+	"anthropic":        {keyEnv: "ANTHROPIC_API_KEY", urlEnv: "ANTHROPIC_BASE_URL", make: makeAnthropic},
+	"gemini":           {keyEnv: "GEMINI_API_KEY", urlEnv: "GEMINI_BASE_URL", make: makeGemini},
 	"offline":          {make: makeOffline},
 
 	"deepseek":   {keyEnv: "DEEPSEEK_API_KEY", baseURL: "https://api.deepseek.com/v1", make: makeChat},
@@ -62,7 +67,7 @@ func openaiOptions(s settings) openai.Options {
 	o := openai.Options{
 		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Limits: s.limits, Headers: s.headers,
 		FirstTimeout: s.FirstTimeout, IdleTimeout: s.IdleTimeout, Extra: s.extra, ContextWindow: s.ContextWindow,
-		Thinking: s.Thinking != nil && *s.Thinking, TextOnly: s.Vision != nil && !*s.Vision,
+		Thinking: s.Thinking != nil && *s.Thinking, TextOnly: s.Vision != nil && !*s.Vision, ThinkOpened: s.opened, Tools: s.tools,
 	}
 	switch s.provider {
 	case "openai", "openai-responses": // recognised by the address, which may be another's
@@ -81,14 +86,21 @@ func makeChat(s settings) (model.Model, error)      { return openai.Chat(openaiO
 func makeResponses(s settings) (model.Model, error) { return openai.Responses(openaiOptions(s)), nil }
 
 func makeAnthropic(s settings) (model.Model, error) {
+	// Prompts grow at their end only, so their beginning is worth remembering.
+	cache := cmp.Or(s.Cache, "5m")
+	if cache == "off" {
+		cache = ""
+	}
 	return anthropic.New(anthropic.Options{
-		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Limits: s.limits, Headers: s.headers,
+		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Limits: s.limits, Headers: askForBetas(s.headers, s.tools),
+		Cache: cache, Tools: s.tools,
 		FirstTimeout: s.FirstTimeout, IdleTimeout: s.IdleTimeout, Extra: s.extra, ContextWindow: s.ContextWindow,
 	})
 }
 
 func makeGemini(s settings) (model.Model, error) {
 	return gemini.New(gemini.Options{
+		Tools: s.tools,
 		Model: s.Model, Key: s.key, BaseURL: s.BaseURL, HTTPClient: s.client, Limits: s.limits, Headers: s.headers,
 		FirstTimeout: s.FirstTimeout, IdleTimeout: s.IdleTimeout, Extra: s.extra, ContextWindow: s.ContextWindow,
 	})
@@ -96,11 +108,18 @@ func makeGemini(s settings) (model.Model, error) {
 
 func makeOffline(settings) (model.Model, error) { return offline.New(offline.Options{}), nil }
 
+func checkURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("is not an http address, as in https://example.org/v1")
+	}
+	return nil
+}
+
 // lookup finds how a Config's service is reached.
 func lookup(c Config) (provider, error) {
 	if c.BaseURL != "" {
-		if u, err := url.Parse(c.BaseURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return provider{}, fmt.Errorf("base_url is not an http address")
+		if err := checkURL(c.BaseURL); err != nil {
+			return provider{}, fmt.Errorf("base_url %w", err)
 		}
 	}
 	p, ok := providers[c.Provider]

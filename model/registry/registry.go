@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/known"
 )
 
 // Options are what a registry is made of.
@@ -40,9 +41,12 @@ type Entry struct {
 	Name string // what it is called here
 	model.Info
 	ReasoningEffort bool // can be told how hard to think
-	Price           Price
-	MaxConcurrent   int
-	Fallbacks       []string
+	Temperature     bool // takes a temperature
+	// Elsewhere is the environment variable that says at which address the model is, where the settings do not.
+	Elsewhere     string
+	Price         Price
+	MaxConcurrent int
+	Fallbacks     []string
 	// Problem says why the model cannot be used; empty if it can.
 	Problem string
 
@@ -107,14 +111,13 @@ func fromEnvironment(getenv func(string) string) []Config {
 		}
 		return usual
 	}
-	yes := true
-	openai := Config{Name: "openai", Provider: "openai-responses", Model: or("OPENAI_MODEL", "gpt-5-mini"), Thinking: &yes, ReasoningEffort: &yes}
-	if openai.BaseURL = getenv("OPENAI_BASE_URL"); openai.BaseURL != "" {
+	openai := Config{Name: "openai", Provider: "openai-responses", Model: or("OPENAI_MODEL", "gpt-5-mini")}
+	if getenv("OPENAI_BASE_URL") != "" {
 		openai.Provider = "openai" // servers that speak like OpenAI mostly know Chat Completions only
 	}
 	return []Config{
 		openai,
-		{Name: "anthropic", Provider: "anthropic", Model: or("ANTHROPIC_MODEL", "claude-sonnet-4-5"), BaseURL: getenv("ANTHROPIC_BASE_URL")},
+		{Name: "anthropic", Provider: "anthropic", Model: or("ANTHROPIC_MODEL", "claude-sonnet-4-5")},
 		{Name: "gemini", Provider: "gemini", Model: or("GEMINI_MODEL", "gemini-2.5-flash")},
 		{Name: "offline", Provider: "offline", Model: "offline"},
 	}
@@ -132,10 +135,32 @@ func entry(c Config, o Options) (Entry, error) {
 	if err := c.check(); err != nil {
 		return Entry{}, err
 	}
+	var elsewhere string
+	if c.BaseURL == "" && p.urlEnv != "" {
+		if c.BaseURL = strings.TrimSpace(o.Getenv(p.urlEnv)); c.BaseURL != "" {
+			elsewhere = p.urlEnv
+			if err := checkURL(c.BaseURL); err != nil {
+				return Entry{}, fmt.Errorf("%s %w", p.urlEnv, err)
+			}
+		}
+	}
 	if c.BaseURL == "" {
 		c.BaseURL = p.baseURL
 	}
 	s := settings{Config: c, provider: c.Provider, client: o.HTTPClient, limits: o.Limits}
+	if s.tools, err = providerTools(c); err != nil {
+		return Entry{}, fmt.Errorf("provider_tools: %w", err)
+	}
+	can := known.Of(c.Provider, c.Model)
+	if c.Provider == "openai-responses" {
+		can = known.Of("openai", c.Model)
+	}
+	if c.Vision == nil && can.Blind {
+		s.Vision = new(bool)
+	}
+	if s.opened = can.Opened; c.ThinkOpened != nil {
+		s.opened = *c.ThinkOpened
+	}
 	if s.extra, err = raw(c.Extra); err != nil {
 		return Entry{}, fmt.Errorf("extra: %w", err)
 	}
@@ -146,8 +171,10 @@ func entry(c Config, o Options) (Entry, error) {
 	e := Entry{
 		Name: c.Name, Price: c.Price, MaxConcurrent: c.MaxConcurrent, Fallbacks: c.Fallbacks,
 		Info:            model.Info{Provider: c.Provider, Model: c.Model, ContextWindow: c.ContextWindow},
-		ReasoningEffort: c.ReasoningEffort == nil || *c.ReasoningEffort,
+		ReasoningEffort: !can.NoEffort, Temperature: !can.NoTemp, Elsewhere: elsewhere,
 	}
+	set(&e.ReasoningEffort, c.ReasoningEffort)
+	set(&e.Temperature, c.Temperature)
 	var problem string
 	if s.key, problem = key(c, p, o); problem == "" {
 		s.headers, problem = headers(c, o)

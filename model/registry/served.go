@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"maps"
 
@@ -50,6 +51,7 @@ func (s *served) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 			}
 		}
 		for part, err := range s.inner.Stream(ctx, s.fit(req)) {
+			err = s.named(err)
 			if u, ok := part.(model.Usage); ok && u.CostMicros == 0 {
 				u.CostMicros = s.Cost(u.Usage)
 				part = u
@@ -61,10 +63,26 @@ func (s *served) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 	}
 }
 
+// named says in an error which model it is about, by the names that people know it by.
+func (s *served) named(err error) error {
+	var failed *model.Error
+	if !errors.As(err, &failed) || failed.Model != "" {
+		return err
+	}
+	e := *failed
+	if e.Model = s.entry.Name; s.entry.Info.Model != e.Model {
+		e.Model += " (" + s.entry.Info.Model + ")"
+	}
+	return &e
+}
+
 // fit makes a request of one that the model understands.
 func (s *served) fit(req model.Request) model.Request {
 	if !s.entry.ReasoningEffort {
 		req.Thinking.Effort = ""
+	}
+	if !s.entry.Temperature {
+		req.Temp = nil
 	}
 	if req.Thinking.On && len(s.thinking) > 0 {
 		extra := maps.Clone(s.thinking)

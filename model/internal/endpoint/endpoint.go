@@ -3,15 +3,18 @@
 // # Laws
 //
 //   - A call is made once. Whether it may be made again is the caller's business, who knows what was read of its answer.
-//   - An answer that is returned has a status of success; any other is a [model.Error] that says why, in the provider's words.
+//   - An answer that is returned has a status of success and is no web page; any other is a [model.Error] that says why, in
+//     the provider's words.
 //   - What goes out is told first, byte for byte, to whoever wants to know.
 //   - Neither the address of a call nor what proves who sends it is in an error.
 package endpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -67,7 +70,7 @@ func (e *Endpoint) Post(ctx context.Context, body []byte, sent func([]byte)) (*h
 	if err != nil {
 		return nil, fault, fault.Err(ctx, withoutURL(err))
 	}
-	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 && !isPage(resp) {
 		return resp, fault, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -75,7 +78,27 @@ func (e *Endpoint) Post(ctx context.Context, body []byte, sent func([]byte)) (*h
 	if err != nil && ctx.Err() != nil {
 		return nil, fault, fault.Err(ctx, err)
 	}
+	if resp.StatusCode < 300 {
+		return nil, fault, fault.BadRequest("the answer is a web page" + title(why) + " and not that of an API; check base_url, which most often ends in /v1")
+	}
 	return nil, fault, fault.Status(resp.StatusCode, resp.Header, why)
+}
+
+// isPage reports a page for people: of a proxy that wants somebody to log in, or of a site whose API is elsewhere. It would
+// be the same at the next try.
+func isPage(resp *http.Response) bool {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return media == "text/html" || media == "application/xhtml+xml"
+}
+
+// title is that of a page, in quotation marks.
+func title(page []byte) string {
+	_, rest, ok := bytes.Cut(page[:min(len(page), 16<<10)], []byte("<title>"))
+	text, _, end := bytes.Cut(rest, []byte("</title>"))
+	if text = bytes.TrimSpace(text); !ok || !end || len(text) == 0 || len(text) > 100 {
+		return ""
+	}
+	return ` ("` + string(text) + `")`
 }
 
 // withoutURL drops the URL of the call from an error: people put keys into its query.

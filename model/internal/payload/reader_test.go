@@ -2,9 +2,11 @@ package payload_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"pgregory.net/rapid"
 
@@ -269,5 +271,61 @@ func TestReadingAllocatesOnlyStrings(t *testing.T) {
 	})
 	if got != 0 {
 		t.Errorf("%v allocations", got)
+	}
+}
+
+// A text is the same wherever a server that counts in UTF-16 cut it.
+func TestHalvesOfCharactersAreJoined(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		units := utf16.Encode([]rune(rapid.StringOf(rapid.RuneFrom([]rune("aé漢😀🦀퟿\uE000\"\\"))).Draw(t, "text")))
+		whole := string(utf16.Decode(units))
+		var got strings.Builder
+		var h payload.Halves
+		for len(units) > 0 {
+			n := rapid.IntRange(1, len(units)).Draw(t, "units")
+			var quoted strings.Builder
+			for _, u := range units[:n] {
+				fmt.Fprintf(&quoted, `\u%04x`, u)
+			}
+			units = units[n:]
+			var r payload.Reader
+			r.Reset([]byte(`"` + quoted.String() + `"`))
+			got.WriteString(h.Join(r.Piece()))
+			if err := r.End(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got.WriteString(h.Rest())
+		if got.String() != whole {
+			t.Fatalf("got %q, want %q", got.String(), whole)
+		}
+	})
+}
+
+func TestAHalfThatStandsAloneIsShownAsMissing(t *testing.T) {
+	for _, c := range []struct {
+		pieces []string
+		want   string
+	}{
+		{[]string{`a\ud83d`, `b`}, "a\uFFFDb"},
+		{[]string{`a\ude00`, `b`}, "a\uFFFDb"},
+		{[]string{`\ud83d`, `\ud83d`, `\ude00`}, "\uFFFD😀"},
+		{[]string{`\ud83d\ud83d\ude00`}, "\uFFFD😀"},
+		{[]string{`\ud83d`, ``, `\ude00`}, "😀"},
+		{[]string{`x\ud83d`}, "x\uFFFD"},
+		{[]string{`\ud83d`, `\ude00\ude00`}, "😀\uFFFD"},
+		{[]string{"\xed\xa0\xbd", "\xed\xb8\x80"}, "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD"}, // bytes that are no UTF-8 are no halves
+	} {
+		var got strings.Builder
+		var h payload.Halves
+		for _, p := range c.pieces {
+			var r payload.Reader
+			r.Reset([]byte(`"` + p + `"`))
+			got.WriteString(h.Join(r.Piece()))
+		}
+		got.WriteString(h.Rest())
+		if got.String() != c.want {
+			t.Errorf("%q: got %q, want %q", c.pieces, got.String(), c.want)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func FuzzDecoders(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, dec := range []Decoder{NewChat(eventstream.Fault{}, false), NewResponses(eventstream.Fault{})} {
+		for _, dec := range []Decoder{NewChat(eventstream.Fault{}, Habits{}), NewResponses(eventstream.Fault{})} {
 			ended, calls := false, 0
 			emit := func(p model.Part) bool {
 				if ended {

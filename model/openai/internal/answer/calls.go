@@ -2,8 +2,10 @@ package answer
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tributary-ai/tributary/model"
+	"github.com/tributary-ai/tributary/model/internal/payload"
 )
 
 // calls sorts the fragments of tool calls into calls. Servers differ in how they say which call a fragment
@@ -13,7 +15,12 @@ import (
 //   - by an index that is 0 for all of them, each call with a name and perhaps an id of its own
 //   - by the id alone, without an index
 //   - not at all: each call comes whole, or its fragments follow each other
-type calls struct{ all []call }
+//
+// Some send the name in pieces. A call is told as soon as its name is that of a tool, and no beginning of another's.
+type calls struct {
+	all   []call
+	tools []string // that can be called; none if that is not known
+}
 
 type call struct {
 	index    int // as the server numbers it; -1 if it does not
@@ -23,6 +30,7 @@ type call struct {
 	// signature came before the name, too.
 	signature string
 	args      []byte // so far: sometimes only that they are complete tells one call from the next
+	half      payload.Halves
 }
 
 // whole reports that nothing can be missing of the arguments.
@@ -42,6 +50,7 @@ type fragment struct {
 func (c *calls) add(f fragment, emit func(model.Part) bool) bool {
 	i := c.find(f)
 	if i < 0 {
+		c.end(emit) // what came before has its name now
 		index := -1
 		if f.numbered {
 			index = f.index
@@ -50,28 +59,63 @@ func (c *calls) add(f fragment, emit func(model.Part) bool) bool {
 		i = len(c.all) - 1
 	}
 	k := &c.all[i]
+	f.args = k.half.Join(f.args)
 	part := model.ToolCall{Index: i, Arguments: f.args, Signature: f.signature}
 	if k.id == "" && f.id != "" {
 		k.id = f.id
 		part.ID = f.id
 	}
-	if k.name == "" {
+	switch {
+	case k.name == "":
 		k.name = f.name
+	case k.begun || f.name == k.name:
+	case strings.HasPrefix(f.name, k.name) && c.whole(f.name): // all of it so far, in every fragment
+		k.name = f.name
+	default:
+		k.name += f.name
 	}
 	k.args = append(k.args, f.args...)
 	if !k.begun {
-		if k.name == "" {
-			k.held += f.args
-			k.signature += f.signature
+		k.held += f.args
+		k.signature += f.signature
+		if k.name == "" || len(k.held) == 0 && !c.whole(k.name) {
 			return true
 		}
-		part.ID, part.Name, part.Arguments = k.id, k.name, k.held+f.args
-		part.Signature = k.signature + f.signature
-		k.begun, k.held = true, ""
-	} else if part.ID == "" && part.Arguments == "" && part.Signature == "" {
+		return c.begin(i, emit)
+	}
+	if part.ID == "" && part.Arguments == "" && part.Signature == "" {
 		return true // says nothing new
 	}
 	return emit(part)
+}
+
+// begin hands out what is known of a call that was held back.
+func (c *calls) begin(i int, emit func(model.Part) bool) bool {
+	k := &c.all[i]
+	part := model.ToolCall{Index: i, ID: k.id, Name: k.name, Arguments: k.held, Signature: k.signature}
+	k.begun, k.held, k.signature = true, "", ""
+	return emit(part)
+}
+
+// end hands out what was held back for the rest of a name that did not come.
+func (c *calls) end(emit func(model.Part) bool) {
+	for i := range c.all {
+		if k := &c.all[i]; !k.begun && k.name != "" {
+			c.begin(i, emit)
+		}
+	}
+}
+
+// whole reports that nothing can be missing of a tool's name.
+func (c *calls) whole(name string) bool {
+	known := len(c.tools) == 0
+	for _, t := range c.tools {
+		if t != name && strings.HasPrefix(t, name) {
+			return false
+		}
+		known = known || t == name
+	}
+	return known
 }
 
 // find returns the number of the call that a fragment continues, or -1 if it begins one.
@@ -102,8 +146,8 @@ func (c *calls) find(f fragment) int {
 	if f.name == "" || last < 0 {
 		return last
 	}
-	// A name without id and index: another call, unless this one repeats its name over and over.
-	if k := &c.all[last]; k.name == f.name && !k.whole() {
+	// A name without id and index: another call, unless this one repeats its name over and over, or has it in pieces.
+	if k := &c.all[last]; k.name == f.name && !k.whole() || !k.begun && k.name != f.name && k.name != "" {
 		return last
 	}
 	return -1
@@ -117,7 +161,8 @@ func (k *call) over(f fragment) bool {
 	case f.name == "" || k.name == "" || f.id != "" && f.id == k.id:
 		return false
 	case f.name != k.name:
-		return true
+		// The next piece of the name has neither an id of its own nor arguments before it.
+		return k.begun || f.id != "" && k.id != "" || k.held != ""
 	}
 	another := f.id != "" && k.id != ""
 	return another && len(k.args) == 0 || k.whole() && (another || f.args != "")

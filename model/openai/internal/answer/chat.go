@@ -3,11 +3,14 @@ package answer
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/internal/eventstream"
+	"github.com/tributary-ai/tributary/model/internal/kept"
 	"github.com/tributary-ai/tributary/model/internal/payload"
 )
 
@@ -25,19 +28,41 @@ type Chat struct {
 	thoughts thoughts
 	calls    calls
 
-	usage   item.Usage
-	counted bool // a payload without choices said what the answer cost
-	refused bool
-	finish  string
+	said, mused payload.Halves // of text and thoughts
+
+	usage    item.Usage
+	counted  bool // a payload without choices said what the answer cost
+	refused  bool
+	streamed bool // pieces came; a whole message beside them says the same again
+	finish   string
+
+	runes int               // of the text
+	pages []item.Annotation // what was searched for the answer
+	ran   []executed        // by the provider, and not handed out yet
+	known int               // how many such tools were handed out
 }
 
-// NewChat returns a decoder of one answer. Think spans in the text are separated from it unless the server is
-// known not to send any, which literal says: then text that looks like one is text.
-func NewChat(fault eventstream.Fault, literal bool) *Chat {
-	d := &Chat{fault: fault}
-	d.think.off = literal
+// Habits are what is known of the server and the request before an answer comes.
+type Habits struct {
+	// Literal says that the server sends no think spans in its text: what looks like one is text.
+	Literal bool
+	// Opened says that the answer begins inside of a think span whose tag was in the prompt, so that only its end is told.
+	Opened bool
+	// Tools are the names of those that can be called.
+	Tools []string
+}
+
+// NewChat returns a decoder of one answer. Think spans in the text are separated from it, unless the server is known not to
+// send any.
+func NewChat(fault eventstream.Fault, h Habits) *Chat {
+	d := &Chat{fault: fault, calls: calls{tools: h.Tools}}
+	d.think.off = h.Literal
+	if h.Opened && !h.Literal {
+		d.think.open()
+	}
 	d.text = func(s string) {
 		d.thoughts.over = true
+		d.runes += utf8.RuneCountInString(s)
 		d.emit(model.Text{Block: d.blocks.at(contentBlock), Text: s})
 	}
 	d.thought = func(s string) { d.emit(model.Reasoning{Item: d.thoughts.current(), Text: s}) }
@@ -82,7 +107,8 @@ func (d *Chat) read(data []byte, emit func(model.Part) bool) (bool, error) {
 			continue
 		}
 		d.delta(&ch.Delta)
-		if ch.Message != nil {
+		d.streamed = d.streamed || ch.Delta.said()
+		if ch.Message != nil && !d.streamed { // Writer sends both
 			d.delta(ch.Message)
 		}
 		switch ch.Finish {
@@ -92,6 +118,9 @@ func (d *Chat) read(data []byte, emit func(model.Part) bool) (bool, error) {
 		default:
 			d.finish = ch.Finish
 		}
+	}
+	if len(k.Pages) > 0 {
+		d.pages = k.Pages
 	}
 	d.ollama(k)
 	if k.Usage.said {
@@ -128,7 +157,9 @@ func (d *Chat) ollama(k *chunk) {
 func (d *Chat) delta(v *delta) {
 	d.reasoning(v)
 	if v.Content != "" {
-		d.think.split(v.Content, d.text, d.thought)
+		if s := d.said.Join(v.Content); s != "" {
+			d.think.split(s, d.text, d.thought)
+		}
 	}
 	if v.Refusal != "" {
 		d.refused, d.thoughts.over = true, true
@@ -149,6 +180,35 @@ func (d *Chat) delta(v *delta) {
 		d.thoughts.over = true
 		d.calls.add(f, d.emit)
 	}
+	for _, e := range v.Executed {
+		d.execute(e)
+	}
+}
+
+// execute takes what is said of a tool that the provider ran: first what it is asked, then all of that again with what it
+// found. It is handed out once, when it is whole.
+func (d *Chat) execute(e executed) {
+	i := slices.IndexFunc(d.ran, func(old executed) bool { return old.index == e.index })
+	switch {
+	case e.raw == nil || e.index < d.known:
+		return
+	case i >= 0:
+		d.ran[i] = e
+	default:
+		d.ran = append(d.ran, e)
+	}
+	for len(d.ran) > 0 && d.ran[0].done {
+		d.keep()
+	}
+}
+
+// keep hands out the first of the tools that the provider ran.
+func (d *Chat) keep() {
+	e := d.ran[0]
+	d.ran, d.known = d.ran[1:], max(d.known, e.index+1)
+	// The element has a type of its own, such as "search", which tells nobody what it is.
+	raw := append(append([]byte(`{"executed":`), e.raw...), '}')
+	d.emit(model.Opaque{Raw: kept.Put(raw, "executed_tool", kept.Mark{Provider: d.fault.Provider})})
 }
 
 // reasoning hands out the details where they say something, since they say most.
@@ -158,11 +218,13 @@ func (d *Chat) reasoning(v *delta) {
 		said = d.detail(&v.Details[i]) || said
 	}
 	if !said && v.Reasoning != "" {
-		d.thought(v.Reasoning)
+		if s := d.mused.Join(v.Reasoning); s != "" {
+			d.thought(s)
+		}
 		said = true
 	}
 	if said {
-		d.think.off = true
+		d.think.close()
 	}
 }
 
@@ -188,7 +250,17 @@ func (d *Chat) count(now item.Usage) {
 // End says that nothing more will come; see [Decoder].
 func (d *Chat) End(cause error, emit func(model.Part) bool) error {
 	d.emit = emit
+	if half := d.said.Rest(); half != "" {
+		d.think.split(half, d.text, d.thought)
+	}
+	if half := d.mused.Rest(); half != "" {
+		d.thought(half)
+	}
 	d.think.flush(d.text, d.thought)
+	d.calls.end(emit)
+	for len(d.ran) > 0 {
+		d.keep()
+	}
 	switch {
 	case d.finish == "" && cause != nil:
 		return cause
@@ -198,6 +270,16 @@ func (d *Chat) End(cause error, emit func(model.Part) bool) error {
 		return d.fault.Payload([]byte(`{"type":"overloaded","message":"the provider ran out of resources in the middle of the answer"}`))
 	case d.calls.nameless():
 		return d.fault.Broken("a tool call came without the tool's name", nil)
+	}
+	if d.runes == 0 && d.reason() == item.FinishStop {
+		if all := d.think.unclosed(); all != "" { // the span was none
+			d.text(all)
+		}
+	}
+	for _, page := range d.pages {
+		if page.End = d.runes; d.runes > 0 {
+			emit(model.Annotation{Block: d.blocks.at(contentBlock), Annotation: page})
+		}
 	}
 	emit(model.Finish{Reason: d.reason(), Raw: d.finish, Model: d.chunk.Model})
 	return nil

@@ -16,7 +16,14 @@ func (v raw) text() string {
 	return texts(&r)
 }
 
-// arguments is the value as a string of JSON.
+// piece is text that may end in half a character.
+func (v raw) piece() string {
+	var r payload.Reader
+	r.Reset(v)
+	return pieces(&r)
+}
+
+// arguments is the value as a string of JSON, which may end in half a character.
 func (v raw) arguments() string {
 	var r payload.Reader
 	r.Reset(v)

@@ -26,6 +26,9 @@ type Responses struct {
 	items   int // of reasoning
 	refused bool
 	follows string // the id of reasoning that nothing has followed yet
+
+	said, mused, asked payload.Halves // of texts, thoughts and arguments
+	spoken             int            // the block of the last piece of text
 }
 
 // output is what we know of one element of the output.
@@ -101,13 +104,13 @@ func (d *Responses) read(data []byte) (bool, error) {
 	ev := &d.ev
 	switch ev.Type {
 	case "response.output_text.delta":
-		d.text('t', ev.Delta.text())
+		d.text('t', d.said.Join(ev.Delta.piece()))
 	case "response.refusal.delta":
-		d.text('r', ev.Delta.text())
+		d.text('r', d.said.Join(ev.Delta.piece()))
 	case "response.reasoning_summary_text.delta":
-		d.thought('s', ev.Summary, ev.Delta.text())
+		d.thought('s', ev.Summary, d.mused.Join(ev.Delta.piece()))
 	case "response.reasoning_text.delta":
-		d.thought('c', ev.Content, ev.Delta.text())
+		d.thought('c', ev.Content, d.mused.Join(ev.Delta.piece()))
 	case "response.function_call_arguments.delta":
 		d.arguments(ev.Output, ev.Delta.arguments())
 	case "response.output_item.added":
@@ -292,8 +295,8 @@ func (d *Responses) text(kind byte, piece string) {
 		return
 	}
 	d.refused = d.refused || kind == 'r'
-	n, _ := d.block(d.at(d.ev.Output), kind, d.ev.Content)
-	d.emit(model.Text{Block: n, Text: piece})
+	d.spoken, _ = d.block(d.at(d.ev.Output), kind, d.ev.Content)
+	d.emit(model.Text{Block: d.spoken, Text: piece})
 }
 
 // rest hands out a whole text of which no piece was streamed.
@@ -345,6 +348,9 @@ func (d *Responses) arguments(place int, piece string) {
 		return
 	}
 	o.said = true
+	if piece = d.asked.Join(piece); piece == "" {
+		return
+	}
 	d.emit(model.ToolCall{Index: o.number, Arguments: piece})
 }
 
@@ -378,6 +384,9 @@ func (d *Responses) over(whole raw, data []byte) (bool, error) {
 		return false, d.fault.Payload(data)
 	}
 	d.missed(r.Output)
+	if half := d.said.Rest(); half != "" {
+		d.emit(model.Text{Block: d.spoken, Text: half})
+	}
 	if r.Usage.said {
 		if u := r.Usage.usage(); !u.IsZero() {
 			d.emit(model.Usage{Usage: u})

@@ -17,6 +17,9 @@ type chunk struct {
 	GroqErr []byte
 	Failure bool // the whole payload is an error object
 
+	// Pages are what Perplexity searched for the answer; every chunk repeats them.
+	Pages []item.Annotation
+
 	Message    *delta // Ollama, /api/chat
 	Response   string // Ollama, /api/generate
 	Thinking   string
@@ -39,6 +42,13 @@ type delta struct {
 	ToolCalls   []fragment
 	Annotations []annotation
 	Images      []string // addresses
+	Executed    []executed
+}
+
+// said reports that there is something in it.
+func (d *delta) said() bool {
+	return d.Content != "" || d.Refusal != "" || d.Reasoning != "" ||
+		len(d.Details)+len(d.ToolCalls)+len(d.Annotations)+len(d.Images)+len(d.Executed) > 0
 }
 
 // read fills the chunk with the next payload.
@@ -56,6 +66,16 @@ func (c *chunk) read(r *payload.Reader) {
 			}
 		case "usage":
 			c.Usage.read(r)
+		case "citations": // Perplexity: addresses
+			for range r.Array {
+				if r.Kind() == '"' {
+					c.page(item.Annotation{URL: r.Text()})
+				}
+			}
+		case "search_results": // Perplexity: the same pages, with their titles
+			for range r.Array {
+				c.page(readAnnotation(r).Annotation)
+			}
 		case "error":
 			c.Error = present(r)
 		case "object": // vLLM, DashScope
@@ -145,7 +165,7 @@ func (d *delta) read(r *payload.Reader) {
 		case "reasoning_content", // DeepSeek, Qwen, Kimi, xAI, vLLM
 			"reasoning", // Groq, OpenRouter, newer vLLM
 			"thinking":  // Ollama
-			if s := texts(r); d.Reasoning == "" {
+			if s := pieces(r); d.Reasoning == "" {
 				d.Reasoning = s
 			}
 		case "reasoning_details": // OpenRouter
@@ -174,6 +194,10 @@ func (d *delta) read(r *payload.Reader) {
 			for range r.Array {
 				d.image(r)
 			}
+		case "executed_tools": // Groq
+			for range r.Array {
+				d.Executed = append(d.Executed, readExecuted(r))
+			}
 		}
 	}
 }
@@ -181,21 +205,21 @@ func (d *delta) read(r *payload.Reader) {
 // content reads a string, or a list of parts as Mistral sends it: texts, and what was thought.
 func (d *delta) content(r *payload.Reader) {
 	if r.Kind() != '[' {
-		d.Content = r.Text()
+		d.Content = r.Piece()
 		return
 	}
 	for range r.Array {
 		if r.Kind() == '"' {
-			d.Content += r.Text()
+			d.Content += r.Piece()
 			continue
 		}
 		var said, thought string
 		for name := range r.Object {
 			switch string(name) {
 			case "text":
-				said = r.Text()
+				said = r.Piece()
 			case "thinking":
-				thought = texts(r)
+				thought = pieces(r)
 			}
 		}
 		d.Content += said
@@ -214,6 +238,26 @@ func (d *delta) image(r *payload.Reader) {
 			}
 		}
 	}
+}
+
+// pieces reads a string, or the texts of a list of parts, which may end in half a character.
+func pieces(r *payload.Reader) string {
+	if r.Kind() != '[' {
+		return r.Piece()
+	}
+	var b strings.Builder
+	for range r.Array {
+		if r.Kind() == '"' {
+			b.WriteString(r.Piece())
+			continue
+		}
+		for name := range r.Object {
+			if string(name) == "text" {
+				b.WriteString(r.Piece())
+			}
+		}
+	}
+	return b.String()
 }
 
 // texts reads a string, or the texts of a list of parts.
@@ -274,10 +318,10 @@ func (f *fragment) function(r *payload.Reader) {
 	}
 }
 
-// arguments reads a string of JSON, or the JSON itself, as some servers send it.
+// arguments reads a string of JSON, which may end in half a character, or the JSON itself, as some servers send it.
 func arguments(r *payload.Reader) string {
 	if r.Kind() == '"' {
-		return r.Text()
+		return r.Piece()
 	}
 	return string(present(r))
 }
@@ -315,107 +359,4 @@ func readDetail(r *payload.Reader) (d detail) {
 		}
 	}
 	return d
-}
-
-// annotation is a citation: flat on the Responses wire, nested on Chat Completions.
-type annotation struct {
-	kind string
-	item.Annotation
-}
-
-func readAnnotation(r *payload.Reader) annotation {
-	a := annotation{Annotation: item.Annotation{Type: item.URLCitation}}
-	a.read(r)
-	return a
-}
-
-func (a *annotation) read(r *payload.Reader) {
-	for name := range r.Object {
-		switch string(name) {
-		case "type":
-			a.kind = r.Same("url_citation")
-		case "start_index":
-			a.Start = r.Int()
-		case "end_index":
-			a.End = r.Int()
-		case "url":
-			a.URL = r.Text()
-		case "title":
-			a.Title = r.Text()
-		case "content": // OpenRouter
-			a.Quote = r.Text()
-		case "url_citation":
-			a.read(r)
-		}
-	}
-}
-
-// citation returns the annotation if it is one of a web page.
-func (a annotation) citation() (item.Annotation, bool) {
-	return a.Annotation, a.kind == "url_citation" && a.URL != ""
-}
-
-// usage has what both wires say of the cost.
-type usage struct {
-	said                                           bool
-	input, output, total, cached, write, reasoning int
-	cost                                           float64
-}
-
-// given reads a number that stands for itself.
-func (u *usage) given(n *int, r *payload.Reader) {
-	u.said = true
-	*n = max(*n, r.Int())
-}
-
-func (u *usage) read(r *payload.Reader) {
-	if r.Kind() != '{' {
-		r.Skip()
-		return
-	}
-	u.said = true
-	for name := range r.Object {
-		switch string(name) {
-		case "prompt_tokens", "input_tokens":
-			u.given(&u.input, r)
-		case "completion_tokens", "output_tokens":
-			u.given(&u.output, r)
-		case "total_tokens":
-			u.given(&u.total, r)
-		case "prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details":
-			u.details(r)
-		case "prompt_cache_hit_tokens", // DeepSeek
-			"cached_tokens": // Kimi
-			u.given(&u.cached, r)
-		case "cost": // OpenRouter, in dollars
-			u.cost = r.Float()
-		}
-	}
-}
-
-func (u *usage) details(r *payload.Reader) {
-	for name := range r.Object {
-		switch string(name) {
-		case "cached_tokens":
-			u.given(&u.cached, r)
-		case "cache_write_tokens":
-			u.given(&u.write, r)
-		case "reasoning_tokens":
-			u.given(&u.reasoning, r)
-		}
-	}
-}
-
-func (u *usage) usage() item.Usage {
-	out := item.Usage{
-		InputTokens: u.input, OutputTokens: u.output, CachedTokens: u.cached, CacheWriteTokens: u.write, ReasoningTokens: u.reasoning,
-	}
-	if u.cost > 0 && u.cost < 1e6 {
-		out.CostMicros = int64(u.cost*1e6 + 0.5)
-	}
-	// xAI counts thinking beside the completion, and only the total has both.
-	if rest := u.total - u.input; u.total > 0 && rest == u.output+u.reasoning {
-		out.OutputTokens = rest
-	}
-	return out
 }
