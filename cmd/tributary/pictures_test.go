@@ -37,7 +37,7 @@ func TestPicturesGoWithTheReport(t *testing.T) {
 	if !strings.Contains(got, "![Gone](/mnt/user-data/outputs/gone.png)") || !strings.Contains(notes.String(), "gone.png is not written: there is no such file") || !strings.Contains(got, "uploads/x.png") {
 		t.Errorf("what cannot be had: %s\n%s", got, notes.String())
 	}
-	page, err := export.HTML(s.pictures("run", text, filepath.Join(dir, "report.html")), "en-US")
+	page, err := export.HTML(s.pictures("run", text, filepath.Join(dir, "report.html")), export.Options{Locale: "en-US"})
 	if err != nil || !strings.Contains(string(page), `<img src="data:image/png;base64,`) {
 		t.Errorf("%v: %s", err, page)
 	}

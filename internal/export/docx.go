@@ -5,29 +5,9 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
-	"image"
-	_ "image/gif" // pictures of these kinds
-	_ "image/jpeg"
-	_ "image/png"
 	"strconv"
 	"strings"
 )
-
-// Options say what an export needs besides the text.
-type Options struct {
-	Locale string // as in zh-CN
-	// Picture finds the bytes of a picture by its address in the text; nil for none. What is not found is mentioned.
-	Picture func(address string) ([]byte, bool)
-	// Font is a TrueType font for a PDF; nil for one that knows European letters.
-	Font []byte
-}
-
-func (o Options) picture(address string) ([]byte, bool) {
-	if o.Picture == nil {
-		return nil, false
-	}
-	return o.Picture(address)
-}
 
 // DOCX is a report as a document for word processors. Citations are footnotes.
 func DOCX(text string, o Options) ([]byte, error) {
@@ -88,13 +68,8 @@ type docx struct {
 	opt      Options
 	body     strings.Builder
 	rels     []relation
-	pictures []docxPicture
+	pictures []picture
 	cited    map[int]bool // notes
-}
-
-type docxPicture struct {
-	data   []byte
-	format string
 }
 
 // relation leads from one part to another, or out of the document. Its id is its place in the list.
@@ -243,23 +218,17 @@ const (
 )
 
 func (w *docx) picture(out *strings.Builder, r run) {
-	data, ok := w.opt.picture(r.picture)
-	size, format, err := image.DecodeConfig(bytes.NewReader(data))
-	if !ok || err != nil || size.Width <= 0 || size.Height <= 0 {
+	p, ok := w.opt.picture(r.picture)
+	if !ok {
 		w.run(out, mention(r))
 		return
 	}
-	w.pictures = append(w.pictures, docxPicture{data, format})
+	w.pictures = append(w.pictures, p)
 	n := len(w.pictures)
-	id := w.relate("image", fmt.Sprintf("media/picture%d.%s", n, format), false)
-	width := min(size.Width*emu, pageWidth)
-	height := width / size.Width * size.Height
+	id := w.relate("image", fmt.Sprintf("media/picture%d.%s", n, p.format), false)
+	width := min(p.width*emu, pageWidth)
+	height := width * p.height / p.width
 	fmt.Fprintf(out, drawing, width, height, n, escape(r.text), n, n, id, width, height)
-}
-
-// mention stands for a picture that cannot be shown.
-func mention(r run) run {
-	return run{text: "[" + strings.TrimSpace(r.text+" "+r.picture) + "]", italic: true}
 }
 
 // part is one part of a document and where it leads.

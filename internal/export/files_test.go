@@ -3,9 +3,11 @@ package export_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/png"
 	"io"
@@ -103,7 +105,7 @@ func parts(t testing.TB, data []byte) map[string]string {
 			t.Fatal(err)
 		}
 		out[f.Name] = string(raw)
-		if strings.HasPrefix(f.Name, "word/media/") {
+		if strings.Contains(f.Name, "/media/") {
 			continue
 		}
 		for dec := xml.NewDecoder(bytes.NewReader(raw)); ; {
@@ -173,6 +175,19 @@ func TestAReportIsSlides(t *testing.T) {
 			t.Errorf("the slides lack %q:\n%s", want, got)
 		}
 	}
+	all := parts(t, data)
+	for part, n := 0, 1; n <= len(all); n++ { // the slide with the picture leads to it
+		slide, leads := all[fmt.Sprintf("ppt/slides/slide%d.xml", n)], all[fmt.Sprintf("ppt/slides/_rels/slide%d.xml.rels", n)]
+		if strings.Contains(slide, `descr="a chart"`) {
+			part = n
+			if want := fmt.Sprintf("media/picture%d.png", n); !strings.Contains(leads, "../"+want) || !strings.Contains(all["ppt/"+want], "PNG") {
+				t.Errorf("the slide's picture is not %s: %s", want, leads)
+			}
+		}
+		if n == len(all) && part == 0 {
+			t.Errorf("no slide shows the picture")
+		}
+	}
 	if n := strings.Count(fmt.Sprint(parts(t, data)), "<p:sldId "); n < 5 {
 		t.Errorf("%d slides: what is too much for one does not go on on the next", n)
 	}
@@ -191,6 +206,77 @@ func TestPagesSayWhichLetterTheirFontLacks(t *testing.T) {
 	if _, err := export.PDF("# a\n", export.Options{Font: []byte("no font")}); err == nil {
 		t.Error("what is no font passes")
 	}
+}
+
+// A name that is found is not all: what it leads to may be no picture, or one that would take all memory.
+func TestPicturesThatCannotBeShownAreMentioned(t *testing.T) {
+	huge := picture(t)
+	copy(huge[16:], []byte{0, 1, 0, 0, 0, 1, 0, 0}) // 65,536 by 65,536, as its head says
+	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
+	if size, err := png.DecodeConfig(bytes.NewReader(huge)); err != nil || size.Width != 65536 {
+		t.Fatalf("the picture of this test: %v %v", size, err)
+	}
+	for _, data := range [][]byte{huge, []byte("no picture"), nil, picture(t)[:40]} {
+		o := export.Options{Picture: func(string) ([]byte, bool) { return data, true }}
+		for format := range export.Types {
+			if format == "html" { // a browser takes care of itself
+				continue
+			}
+			file, err := export.As(format, "# A report\n\nwith ![a chart](x.png)\n", o)
+			if err != nil {
+				t.Fatalf("%s: %v", format, err)
+			}
+			if got := text(t, "report."+format, file); len(data) != 40 && !strings.Contains(got, "[a chart x.png]") {
+				t.Errorf("%s with %.20q: got %s", format, data, got)
+			}
+		}
+	}
+}
+
+func TestAPageHasItsPicturesInside(t *testing.T) {
+	o := options(t)
+	page, err := export.As("html", report+"\n![drawn](d.svg)\n", export.Options{Picture: func(address string) ([]byte, bool) {
+		if address == "d.svg" {
+			return []byte("<svg/>"), true
+		}
+		return o.Picture(address)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<img src="data:image/png;base64,iVBOR`, `<img src="data:image/svg+xml;base64,PHN2Zy8+"`, `src="gone.png"`, `lang="en-US"`} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %s:\n%s", want, page)
+		}
+	}
+}
+
+func TestTheLanguageIsThatOfMostOfTheText(t *testing.T) {
+	for text, want := range map[string]string{
+		"# 流的续读\n\n读者用 `Last-Event-ID` 续读。":               `lang="zh-CN"`,
+		"# How a stream is resumed\n\nSee 流, and others.": `lang="en-US"`,
+	} {
+		page, err := export.As("html", text, export.Options{})
+		if err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("want %s, got %v\n%.200s", want, err, page)
+		}
+	}
+	if _, err := export.As("odt", "a", export.Options{}); err == nil || !strings.Contains(err.Error(), "choose html, docx, pdf or pptx") {
+		t.Errorf("a format that is not there: %v", err)
+	}
+}
+
+// Bytes of others never stop the making of a file.
+func FuzzPictures(f *testing.F) {
+	f.Add(picture(f))
+	f.Add([]byte("GIF89a\x01\x00\x01\x00\x80\x00\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for format := range export.Types {
+			if _, err := export.As(format, "![a](b)", export.Options{Picture: func(string) ([]byte, bool) { return data, true }}); err != nil {
+				t.Fatalf("%s: %v", format, err)
+			}
+		}
+	})
 }
 
 func FuzzFiles(f *testing.F) {

@@ -9,13 +9,17 @@ package export
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"html"
+	"image"
 	"strings"
 
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 )
 
 var markdown = goldmark.New(
@@ -24,14 +28,40 @@ var markdown = goldmark.New(
 )
 
 // HTML is a report as one page that needs no other file. Citations [^n] are links to their references, and back.
-func HTML(text, locale string) ([]byte, error) {
+func HTML(report string, o Options) ([]byte, error) {
+	source := []byte(report)
+	tree := markdown.Parser().Parse(text.NewReader(source))
+	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error
+		if img, ok := n.(*ast.Image); ok && entering {
+			if data, ok := o.inside(string(img.Destination)); ok {
+				img.Destination = data
+			}
+		}
+		return ast.WalkContinue, nil
+	})
 	var body bytes.Buffer
-	if err := markdown.Convert([]byte(text), &body); err != nil {
+	if err := markdown.Renderer().Render(&body, source, tree); err != nil {
 		return nil, fmt.Errorf("make a page of a report: %w", err)
 	}
 	var page bytes.Buffer
-	fmt.Fprintf(&page, frame, html.EscapeString(locale), html.EscapeString(titleOf(text)), style, body.String())
+	fmt.Fprintf(&page, frame, html.EscapeString(o.Locale), html.EscapeString(titleOf(report)), style, body.String())
 	return page.Bytes(), nil
+}
+
+// inside is a picture as an address that needs no other file. A browser runs nothing of a picture, also of one that is drawn by
+// instructions.
+func (o Options) inside(address string) ([]byte, bool) {
+	kind := ""
+	data, ok := o.bytes(address)
+	if _, format, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
+		kind = format
+	} else if strings.HasSuffix(strings.ToLower(address), ".svg") {
+		kind = "svg+xml"
+	}
+	if !ok || kind == "" {
+		return nil, false
+	}
+	return []byte("data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)), true
 }
 
 const frame = `<!doctype html>
@@ -52,6 +82,7 @@ const frame = `<!doctype html>
 
 const style = `
 body { margin: 0; background: #fff; color: #1c1c1c; font: 17px/1.6 Georgia, "Noto Serif", "Songti SC", serif; }
+img { max-width: 100%; height: auto; }
 main { max-width: 42em; margin: 0 auto; padding: 3em 1.5em 6em; }
 h1, h2, h3 { line-height: 1.25; font-family: system-ui, "Noto Sans", sans-serif; }
 h2 { margin-top: 2em; }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAReportIsAPageWhoseCitationsAreLinks(t *testing.T) {
-	page, err := export.HTML("# The *Nile*\n\nIt is long[^7].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## References\n\n[^7]: About it, <https://example.com/nile>\n", "en-US")
+	page, err := export.HTML("# The *Nile*\n\nIt is long[^7].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## References\n\n[^7]: About it, <https://example.com/nile>\n", export.Options{Locale: "en-US"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestAReportIsAPageWhoseCitationsAreLinks(t *testing.T) {
 // Whatever a source made a model write, the page runs nothing and loads nothing.
 func TestAReportCannotBringScripts(t *testing.T) {
 	text := "# <script>alert(1)</script>\n\n<img src=x onerror=alert(2)> [a](javascript:alert(3)) ![b](https://evil.example/x.png) <b onclick=alert(4)>c</b>\n\n<iframe src=\"//evil\"></iframe>\n"
-	page, err := export.HTML(text, `en"><script>`)
+	page, err := export.HTML(text, export.Options{Locale: `en"><script>`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func FuzzHTML(f *testing.F) {
 	f.Add("# a\n\nb[^1]\n\n[^1]: c")
 	f.Add("<script>x</script>\n\n| a |\n|-|\n| [x](javascript:y) |")
 	f.Fuzz(func(t *testing.T, text string) {
-		page, err := export.HTML(text, "en")
+		page, err := export.HTML(text, export.Options{Locale: "en"})
 		if err != nil {
 			t.Fatal(err)
 		}

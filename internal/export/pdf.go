@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"fmt"
-	"image"
 	"strings"
 	"unicode"
 
@@ -72,6 +71,7 @@ type pdf struct {
 	missing  rune // a letter that the font does not have
 	links    []notePlace
 	pictures int
+	pixels   int // of all pictures
 }
 
 // notePlace is where a note is, and where it was cited first.
@@ -227,9 +227,13 @@ func (w *pdf) run(r run, size, height float64, grey int) {
 
 // picture puts a picture on a line of its own.
 func (w *pdf) picture(r run) bool {
-	data, ok := w.opt.picture(r.picture)
-	size, format, err := image.DecodeConfig(bytes.NewReader(data))
-	if !ok || err != nil || size.Width <= 0 || size.Height <= 0 {
+	p, ok := w.opt.picture(r.picture)
+	if !ok || w.pixels+p.width*p.height > allPixels {
+		return false
+	}
+	w.pixels += p.width * p.height
+	data, format, err := p.flat()
+	if err != nil {
 		return false
 	}
 	w.pictures++
@@ -239,7 +243,8 @@ func (w *pdf) picture(r run) bool {
 		w.ClearError()
 		return false
 	}
-	width := min(210-2*margin, float64(size.Width)*25.4/96)
+	// As wide as it is, unless the page is narrower or not as high.
+	width := min(210-2*margin, float64(p.width)*25.4/96, (297-3*margin)*float64(p.width)/float64(p.height))
 	w.Ln(line)
 	w.ImageOptions(name, w.GetX(), w.GetY(), width, 0, true, fpdf.ImageOptions{ImageType: format}, 0, "")
 	w.Ln(2)

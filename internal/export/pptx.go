@@ -13,6 +13,8 @@ type slide struct {
 	title string
 	first bool
 	lines []slideLine
+	shown *picture // instead of lines
+	says  string   // of the picture
 }
 
 type slideLine struct {
@@ -26,8 +28,8 @@ const (
 	lineLength = 70
 )
 
-// slides cuts a report at its headings; what is too much for one slide goes on on the next.
-func slides(doc document) []slide {
+// slides cuts a report at its headings; what is too much for one slide goes on on the next. A picture has one of its own.
+func slides(doc document, o Options) []slide {
 	all := []slide{{title: doc.title, first: true}}
 	used := 0
 	add := func(level int, runs []run) {
@@ -59,7 +61,14 @@ func slides(doc document) []slide {
 		case listItem:
 			add(b.level, b.runs)
 		case paragraph, code:
-			add(0, b.runs)
+			rest, pictures := apart(b.runs, o)
+			if len(rest) > 0 {
+				add(0, rest)
+			}
+			for _, s := range pictures {
+				s.title = all[len(all)-1].title
+				all, used = append(all, s), mostLines // what comes next does not stand on it
+			}
 		case rule:
 		}
 	}
@@ -71,11 +80,30 @@ func slides(doc document) []slide {
 	}
 	kept := all[:1]
 	for _, s := range all[1:] {
-		if len(s.lines) > 0 {
+		if len(s.lines) > 0 || s.shown != nil {
 			kept = append(kept, s)
 		}
 	}
 	return kept
+}
+
+// apart takes the pictures that can be shown out of a paragraph. What remains is empty if it says nothing.
+func apart(runs []run, o Options) (rest []run, pictures []slide) {
+	says := false
+	for _, r := range runs {
+		if r.picture != "" {
+			if p, ok := o.picture(r.picture); ok {
+				pictures = append(pictures, slide{shown: &p, says: r.text})
+				continue
+			}
+		}
+		rest = append(rest, r)
+		says = says || r.picture != "" || r.note > 0 || strings.TrimSpace(r.text) != ""
+	}
+	if !says {
+		return nil, pictures
+	}
+	return rest, pictures
 }
 
 // PPTX is a report as slides: one for each heading, and more where there is more to say than fits.
@@ -85,7 +113,7 @@ func PPTX(text string, o Options) ([]byte, error) {
 	if strings.HasPrefix(o.Locale, "zh") {
 		doc.references = "参考文献"
 	}
-	all := slides(doc)
+	all := slides(doc, o)
 	var ids, parts, rels strings.Builder
 	for i := range all {
 		n := i + 1
@@ -108,9 +136,15 @@ func PPTX(text string, o Options) ([]byte, error) {
 		{"ppt/theme/theme1.xml", slideTheme},
 	}
 	for i, s := range all {
+		leads := `<Relationship Id="l1" Type="` + officeRels + `/slideLayout" Target="../slideLayouts/slideLayout1.xml"/>`
+		if s.shown != nil {
+			name := fmt.Sprintf("media/picture%d.%s", i+1, s.shown.format)
+			leads += `<Relationship Id="p1" Type="` + officeRels + `/image" Target="../` + name + `"/>`
+			files = append(files, file{"ppt/" + name, string(s.shown.data)})
+		}
 		files = append(files,
 			file{fmt.Sprintf("ppt/slides/slide%d.xml", i+1), s.xml(o.Locale)},
-			file{fmt.Sprintf("ppt/slides/_rels/slide%d.xml.rels", i+1), fmt.Sprintf(relsFrame, `<Relationship Id="l1" Type="`+officeRels+`/slideLayout" Target="../slideLayouts/slideLayout1.xml"/>`)})
+			file{fmt.Sprintf("ppt/slides/_rels/slide%d.xml.rels", i+1), fmt.Sprintf(relsFrame, leads)})
 	}
 	for _, f := range files {
 		if err := add(z, f.name, []byte(f.data)); err != nil {
@@ -137,6 +171,14 @@ func (s slide) xml(locale string) string {
 			text.y, text.height, text.marks = 3900000, 2500000, false
 		}
 		text.write(&b, s.lines, locale)
+	}
+	if p := s.shown; p != nil { // as large as fits below the title, in the middle
+		const left, top, wide, high = 600000, 1500000, 10990000, 4900000
+		width, height := wide, wide*p.height/p.width
+		if height > high {
+			width, height = high*p.width/p.height, high
+		}
+		fmt.Fprintf(&b, slidePicture, escape(s.says), left+(wide-width)/2, top+(high-height)/2, width, height)
 	}
 	return fmt.Sprintf(slideXML, b.String())
 }

@@ -9,4 +9,6 @@
 //   - What was presented to people, and what they replaced, can be had again: the latest versions of each file are kept.
 //   - Nothing that an agent wrote or a person uploaded runs in the origin of the server: what a browser would execute is a
 //     download, and a preview of it stands in an origin of its own, without the network.
+//   - A Markdown file is to be had in other formats, as a download that needs no other file. Its pictures are files of the same
+//     thread; whatever else it names stays where it is.
 package folders

@@ -44,8 +44,9 @@ type Options struct {
 
 // Service serves folders.
 type Service struct {
-	opt Options
-	at  func(string) string // where clients find a path of ours
+	opt    Options
+	at     func(string) string // where clients find a path of ours
+	making chan struct{}       // has room for the exports that are made at a time
 }
 
 // New makes a service.
@@ -59,7 +60,7 @@ func New(opt Options) *Service {
 	if opt.MaxTotal <= 0 {
 		opt.MaxTotal = 100 << 20
 	}
-	return &Service{opt: opt}
+	return &Service{opt: opt, making: make(chan struct{}, 2)}
 }
 
 // Mount adds its routes.
@@ -76,9 +77,9 @@ func (s *Service) Mount(t *edge.Routes) {
 		Summary: "List what agents left in outputs; with format=zip, all of it in one archive", Query: jsonvalue.Object{{"format", edge.Word{"json", "zip"}}}, Answer: fileList{}, Fails: []int{404},
 	})
 	t.Handle("GET /threads/{thread_id}/artifacts/{path...}", s.read, edge.Doc{
-		Summary: "Read a file of the thread, or a range of it", Status: []int{200, 206, 304},
-		Query: jsonvalue.Object{{"versions", edge.Text("true: list what the file was when it was presented or replaced, instead")}, {"version", edge.Text("the number of a version to read, as that list has it")}, {"download", edge.Text("true: as a download, whatever it is")}, {"preview", edge.Text("true: a page or a picture that could run something, in an origin of its own")}},
-		Fails: []int{404, 416},
+		Summary: "Read a file of the thread, or a range of it, or a Markdown file in another format", Status: []int{200, 206, 304},
+		Query: jsonvalue.Object{{"versions", edge.Text("true: list what the file was when it was presented or replaced, instead")}, {"version", edge.Text("the number of a version to read, as that list has it")}, {"download", edge.Text("true: as a download, whatever it is")}, {"preview", edge.Text("true: a page or a picture that could run something, in an origin of its own")}, {"as", edge.Text("html, docx, pdf or pptx: a Markdown file as a download of that format, with the pictures of the thread that it shows")}},
+		Fails: []int{404, 413, 416},
 	})
 	t.Handle("PUT /threads/{thread_id}/artifacts/{path...}", s.write, edge.Doc{
 		Summary: "Write a text file below outputs, in place of the content with the hash that is expected", Body: writeRequest{}, Answer: written{}, Fails: []int{404, 409, 413},

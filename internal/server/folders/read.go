@@ -66,6 +66,9 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, who run.Identity)
 		return err
 	}
 	defer f.Close()
+	if q.Get("as") != "" {
+		return s.export(w, r, folder, p, f)
+	}
 	hash, err := digest(f)
 	if err != nil {
 		return err
