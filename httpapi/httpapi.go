@@ -25,6 +25,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/models"
+	"github.com/tributary-ai/tributary/internal/server/tools"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
 )
 
@@ -53,6 +54,12 @@ type (
 
 // Model is a model that a run may ask for.
 type Model = models.Model
+
+// Toolbox says which tools agents have, and ToolServer is an MCP server that they get more from.
+type (
+	Toolbox    = tools.Box
+	ToolServer = tools.Server
+)
 
 // Options are the settings of a [Handler]; the zero value serves every wire at the root, to the local user.
 type Options struct {
@@ -93,6 +100,8 @@ type Options struct {
 	// Speak, where set, reads texts aloud for the routes /api/tts and /api/podcast/generate, in a format such as "mp3". Where two
 	// people talk, second asks for the other voice.
 	Speak func(ctx context.Context, text string, second bool, format string) ([]byte, error)
+	// Tools, where set, is what GET /tools and /mcp/servers tell.
+	Tools *Toolbox
 	// ToolsOff are groups of tools that agents do not have, or not whole, each with the reason, for /info.
 	ToolsOff map[string]string
 	// Version is what /info says.
@@ -137,7 +146,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
-		Speak: opt.Speak, Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
+		Speak: opt.Speak, Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models, Tools: opt.Tools,
 		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				for piece, err := range parts.Write(ctx, who.Owner, system, text) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-ai/tributary"
 	"github.com/tributary-ai/tributary/agent"
+	"github.com/tributary-ai/tributary/httpapi"
 	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/memory"
 	"github.com/tributary-ai/tributary/tool"
@@ -28,6 +29,9 @@ type kit struct {
 	middleware func(context.Context, tributary.Config) ([]agent.Middleware, error)
 	// role offers such tools to a role of the research; nil for none.
 	role func(ctx context.Context, c tributary.Config, role string) ([]agent.Middleware, error)
+	// servers are where more tools come from, and ask asks one of them now; nil for none.
+	servers []httpapi.ToolServer
+	ask     func(ctx context.Context, server string) ([]tool.Tool, error)
 	// close ends what the kit started; nil: nothing.
 	close func() error
 }
@@ -77,6 +81,19 @@ func (h hands) files() []tool.Tool {
 		}
 	}
 	return nil
+}
+
+// box is what people can be told of the tools, with the search that every agent has.
+func (h hands) box() *httpapi.Toolbox {
+	box := &httpapi.Toolbox{Tools: []tool.Tool{search.ToolOf(nil)}, Off: h.off()}
+	for _, k := range h {
+		box.Tools = append(box.Tools, k.tools...)
+		if k.ask != nil {
+			box.Servers, box.Ask = k.servers, k.ask
+			delete(box.Off, k.group) // its servers say more than that they are asked later
+		}
+	}
+	return box
 }
 
 // off says of each group that is off, or not whole, why.

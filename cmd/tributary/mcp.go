@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/agent/toolsearch"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
+	"github.com/tributary-ai/tributary/httpapi"
 	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/outbound"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -146,6 +147,10 @@ func mcpKit(_ *env, config Config, log *slog.Logger) (kit, error) {
 	}
 	k := kit{group: mcp.Group, close: end, off: "there are no servers in the configuration (mcp.servers)"}
 	if n := len(config.MCP.Servers); n > 0 {
+		for _, s := range hub.Servers() {
+			k.servers = append(k.servers, httpapi.ToolServer{Name: s.Name, Type: string(s.Type), Agents: s.Agents, Only: s.Tools})
+		}
+		k.ask = hub.Check
 		k.off = fmt.Sprintf("%d servers are asked when a run needs them; tributary mcp list asks them now", n)
 	}
 	if len(config.MCP.Servers) == 0 && !config.MCP.Requests {
