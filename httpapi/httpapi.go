@@ -25,6 +25,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/langgraph"
 	"github.com/tributary-ai/tributary/internal/server/models"
+	"github.com/tributary-ai/tributary/internal/server/tools"
 	"github.com/tributary-ai/tributary/internal/server/webhook"
 )
 
@@ -58,6 +59,12 @@ type Model = models.Model
 type (
 	MCPServer = chat.Server
 	MCPTool   = chat.ServerTool
+)
+
+// Toolbox says which tools agents have, and ToolServer is an MCP server that they get more from.
+type (
+	Toolbox    = tools.Box
+	ToolServer = tools.Server
 )
 
 // Options are the settings of a [Handler]; the zero value serves every wire at the root, to the local user.
@@ -102,6 +109,8 @@ type Options struct {
 	// Ask, where set, asks an MCP server that a request names for its tools, for the route /api/mcp/server/metadata. An error that
 	// is [tributary.ErrForbidden] or a [*tributary.InvalidError] refuses the request.
 	Ask func(ctx context.Context, owner string, s MCPServer) ([]MCPTool, error)
+	// Tools, where set, is what GET /tools and /mcp/servers tell.
+	Tools *Toolbox
 	// ToolsOff are groups of tools that agents do not have, or not whole, each with the reason, for /info.
 	ToolsOff map[string]string
 	// Version is what /info says.
@@ -160,7 +169,7 @@ func New(rt *tributary.Runtime, opt Options) (*Handler, error) {
 		Identify: opt.identify(), Prefix: opt.Prefix, Hosts: opt.Hosts, Origins: opt.Origins, Version: opt.Version,
 		NoTasks: !opt.serves(Tasks), NoLangGraph: !opt.serves(LangGraph), NoMCP: !opt.serves(MCP), NoChat: !opt.serves(Chat), NoDocs: !opt.serves(Docs),
 		Webhooks: len(opt.WebhookSecret) > 0, Limits: run.Limits(opt.Limits), Access: opt.Access, Audit: opt.Audit, Page: opt.Page, Model: opt.Model, ToolsOff: opt.ToolsOff,
-		Speak: opt.Speak, Ask: opt.ask(), Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models,
+		Speak: opt.Speak, Ask: opt.ask(), Documents: opt.Documents, Agents: opt.Agents, Models: opt.Models, Tools: opt.Tools,
 		Write: func(ctx context.Context, who run.Identity, system, text string) iter.Seq2[string, error] {
 			return func(yield func(string, error) bool) {
 				for piece, err := range parts.Write(ctx, who.Owner, system, text) {

@@ -17,6 +17,7 @@ import (
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/httpapi"
 	"github.com/tributary-ai/tributary/model/scripted"
+	"github.com/tributary-ai/tributary/tool"
 )
 
 // world is a runtime that is served.
@@ -234,6 +235,51 @@ func TestModelsAreListedWhereTheyAreKnown(t *testing.T) {
 	}
 	if len(got.Models) != 2 || got.Models[0].Name != "small" || !got.Models[0].Default || !got.Models[1].Thinking || got.Models[1].Usable {
 		t.Errorf("the models are %+v", got.Models)
+	}
+}
+
+func TestToolsAreListedWhereTheyAreKnownAndServersAskedWhenSomebodyWantsToKnow(t *testing.T) {
+	w := serve(t, tributary.Options{}, httpapi.Options{})
+	if res, text := w.call("GET", "/tools", ""); res.StatusCode != http.StatusNotFound {
+		t.Errorf("without a list: %d %s, want 404", res.StatusCode, text)
+	}
+	asked := 0
+	look := tool.Func("look", "Looks.", func(context.Context, struct {
+		At string `json:"at"`
+	}) (string, error) {
+		return "", nil
+	})
+	w = serve(t, tributary.Options{}, httpapi.Options{Tools: &httpapi.Toolbox{
+		Tools: []tool.Tool{look}, Off: map[string]string{"web": "no key"}, Servers: []httpapi.ToolServer{{Name: "notes", Type: "http"}, {Name: "gone", Type: "stdio"}},
+		Ask: func(_ context.Context, server string) ([]tool.Tool, error) {
+			if asked++; server == "gone" {
+				return nil, errors.New("it does not start")
+			}
+			return []tool.Tool{look}, nil
+		},
+	}})
+	for path, want := range map[string][]string{
+		"/tools":       {`"name":"look"`, `"description":"Looks."`, `"can":[]`, `"at"`, `"off":{"web":"no key"}`},
+		"/mcp/servers": {`"name":"notes","type":"http","agents":[],"only":[]`, `"name":"gone"`},
+	} {
+		res, text := w.call("GET", path, "")
+		for _, part := range want {
+			if res.StatusCode != http.StatusOK || !strings.Contains(text, part) {
+				t.Errorf("GET %s: %d %s, want %s in it", path, res.StatusCode, text, part)
+			}
+		}
+	}
+	if asked != 0 {
+		t.Errorf("listing asked %d servers, want none", asked)
+	}
+	if res, text := w.call("GET", "/mcp/servers/notes/tools", ""); res.StatusCode != http.StatusOK || !strings.Contains(text, `"name":"look"`) || strings.Contains(text, "problem") {
+		t.Errorf("a server's tools: %d %s", res.StatusCode, text)
+	}
+	if res, text := w.call("GET", "/mcp/servers/gone/tools", ""); res.StatusCode != http.StatusOK || !strings.Contains(text, `"tools":[],"problem":"it does not start"`) {
+		t.Errorf("a server that is not there: %d %s", res.StatusCode, text)
+	}
+	if res, text := w.call("GET", "/mcp/servers/other/tools", ""); res.StatusCode != http.StatusNotFound || asked != 2 {
+		t.Errorf("a server that nobody configured: %d %s, and %d were asked", res.StatusCode, text, asked)
 	}
 }
 

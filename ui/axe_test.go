@@ -106,4 +106,12 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	p.click(".examples li:nth-child(3) button")
 	p.until("the team is done", complete)
 	check("team")
+
+	whole := newStageWith(t, "whole")
+	for place, there := range map[string]string{"tools": ".tool-list", "skills": "[data-skill]", "memory": ".shelf form"} {
+		p.visit(whole.url() + "/#/" + place)
+		p.until("the page is there", `document.querySelector(`+quote(there)+`)`)
+		p.eval(`document.querySelector(".tool-list summary, [data-skill] button")?.click()`, nil)
+		check(place)
+	}
 }

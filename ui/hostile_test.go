@@ -59,9 +59,9 @@ func TestHostileTextIsOnlyRead(t *testing.T) {
 			t.Errorf("%s: a script has run", where)
 		}
 		var elements []string
-		p.eval(`[...document.querySelectorAll("iframe, object, embed, base, form[action], video, audio, #app script, #app style, #app link, #app svg image, [onerror], [onload], [onclick], [onfocus]")].map((e) => e.outerHTML)
+		p.eval(`[...document.querySelectorAll("iframe:not(.diagram-frame), object, embed, base, form[action], video, audio, #app script, #app style, #app link, #app svg image, [onerror], [onload], [onclick], [onfocus]")].map((e) => e.outerHTML)
 			.concat([...document.querySelectorAll("#app a[href]")].filter((a) => !/^(https?:|mailto:)/.test(a.href)).map((a) => a.outerHTML))
-			.concat([...document.querySelectorAll("#app img")].filter((i) => !/^data:image\/(png|jpeg|gif|webp);/.test(i.src)).map((i) => i.outerHTML))`, &elements)
+			.concat([...document.querySelectorAll("#app img")].filter((i) => !/^data:image\/(png|jpeg|gif|webp);/.test(i.src) && !i.closest(".md-drawing")).map((i) => i.outerHTML))`, &elements)
 		if len(elements) > 0 {
 			t.Errorf("%s: text became markup: %q", where, elements)
 		}

@@ -85,8 +85,9 @@ func TestANewcomersPathFromAnEmptyFolderToAReportOnDisk(t *testing.T) {
 	save := func(kind string) (string, string) {
 		return p.download(func() {
 			p.press("Download")
-			p.until("the menu is open", `document.querySelector(".menu button")`)
-			p.eval(`[...document.querySelectorAll(".menu button")].find((b) => b.innerText === `+quote(kind)+`).click()`, nil)
+			item := `[...document.querySelectorAll(".menu button")].find((b) => b.innerText === ` + quote(kind) + `)`
+			p.until("the menu has "+kind, item)
+			p.eval(item+`.click()`, nil)
 		})
 	}
 	name, text := save("Markdown")
@@ -96,6 +97,12 @@ func TestANewcomersPathFromAnEmptyFolderToAReportOnDisk(t *testing.T) {
 	name, text = save("HTML")
 	if !strings.HasSuffix(name, ".html") || !strings.Contains(text, "<h1>") || !strings.Contains(text, `href="#ref-`) || !strings.Contains(text, `id="cite-`) || strings.Contains(text, "<script") || strings.Contains(text, "<button") {
 		t.Errorf("the HTML file %s is %.600q", name, text)
+	}
+	// Other formats are made by the server, out of the file that the report grew in.
+	for kind, begins := range map[string]string{"Word (DOCX)": "PK", "PowerPoint (PPTX)": "PK", "PDF": "%PDF-"} {
+		if name, text = save(kind); !strings.HasPrefix(text, begins) || len(text) < 1000 {
+			t.Errorf("the file %s for %s is %.40q", name, kind, text)
+		}
 	}
 	address := hash(p)
 	p.reload()

@@ -246,7 +246,7 @@ func TestAQuestionWaitsForItsTurnAndCanBeTakenBack(t *testing.T) {
 	p.ask("Say: first in the queue")
 	p.ask("Say: never said")
 	p.until("both wait", `document.querySelectorAll(".queued").length === 2`)
-	p.eval(`document.querySelectorAll(".queued .icon-button")[1].click()`, nil)
+	p.eval(`[...document.querySelectorAll(".queued")].find((e) => e.innerText.includes("never said")).querySelector(".icon-button").click()`, nil)
 	p.until("one is taken back", `document.querySelectorAll(".queued").length === 1`)
 	p.click(".send.stop")
 	p.until("the other is answered", answerIs("first in the queue"))

@@ -181,6 +181,14 @@ func playProps(asked, last string, results int) (scripted.Script, bool) {
 			return call("present_files", `{"filepaths":["/mnt/user-data/outputs/report.md","/mnt/user-data/outputs/levels.csv"]}`)
 		}
 		return say("Here it is.")
+	case strings.HasPrefix(asked, "Draw"):
+		return say("A boat waits until the gauge allows it to sail:\n\n" + flowchart + "\n\nA page asks the server for what it has missed:\n\n" + sequence)
+	case strings.HasPrefix(asked, "Show the dot"):
+		if results == 0 {
+			return call("report", `{}`)
+		}
+		return say("Look: ![the dot](/mnt/user-data/outputs/dot.png) in [the report](/mnt/user-data/outputs/report.md), " +
+			"not ![gone](/mnt/user-data/outputs/gone.png) nor ![out](/mnt/user-data/outputs/../../../../../../tasks?x.png) nor ![code](/mnt/user-data/outputs/page.html) nor ![out](/threads/search.png).")
 	case strings.HasPrefix(asked, "What did I upload"):
 		return scene("uploads", `{}`)
 	case strings.HasPrefix(asked, "Approve"):

@@ -144,24 +144,27 @@ func turnsOfALongThread() int {
 	return 150
 }
 
-func TestAThreadOfThousandsOfMessagesCostsWhatIsShown(t *testing.T) {
-	s := newStage(t)
-	thread := func(id string, turns int) {
-		for i := range turns {
-			body := fmt.Sprintf(`{"thread_id":%q,"input":"Say: message %d of this thread"}`, id, i)
-			res, err := http.Post(s.url()+"/tasks", "application/json", strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = res.Body.Close()
-			if res.StatusCode != http.StatusOK {
-				t.Fatalf("POST /tasks: %d", res.StatusCode)
-			}
+// fill asks as many questions in a thread, one after the other.
+func (s *stage) fill(thread string, turns int) {
+	s.t.Helper()
+	for i := range turns {
+		body := fmt.Sprintf(`{"thread_id":%q,"input":"Say: message %d of this thread"}`, thread, i)
+		res, err := http.Post(s.url()+"/tasks", "application/json", strings.NewReader(body))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			s.t.Fatalf("POST /tasks: %d", res.StatusCode)
 		}
 	}
+}
+
+func TestAThreadOfThousandsOfMessagesCostsWhatIsShown(t *testing.T) {
+	s := newStage(t)
 	const few, many = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
-	thread(few, 30)
-	thread(many, turnsOfALongThread())
+	s.fill(few, 30)
+	s.fill(many, turnsOfALongThread())
 	c := browse(t)
 	look := func(id, last string) (nodes, requests int) {
 		p := c.open(s.url() + "/#/t/" + id)

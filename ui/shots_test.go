@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPictures takes the pictures of docs/screens, ten views in light, in dark and on a phone, for people to look at:
+// TestPictures takes the pictures of docs/screens, twelve views in light, in dark and on a phone, for people to look at:
 // PAGE_SHOTS=/tmp/shots go test ./ui -run Pictures
 func TestPictures(t *testing.T) {
 	if os.Getenv("PAGE_SHOTS") == "" {
@@ -18,9 +18,11 @@ func TestPictures(t *testing.T) {
 		p.size(1360, 900, false)
 		for _, dark := range []bool{false, true} {
 			p.dark(dark)
+			p.until("diagrams have its colours", `[...document.querySelectorAll(".md-drawing")].every((e) => e.dataset.dark === `+quote(map[bool]string{false: "false", true: "true"}[dark])+`)`)
 			p.shot(name + map[bool]string{false: "-light", true: "-dark"}[dark])
 		}
 		p.dark(false)
+		p.until("diagrams have its colours", `[...document.querySelectorAll(".md-drawing")].every((e) => e.dataset.dark === "false")`)
 		p.size(390, 844, true)
 		p.until("it is laid out", `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 		p.shot(name + "-phone")
@@ -57,6 +59,11 @@ func TestPictures(t *testing.T) {
 	p.until("passages are found", `document.querySelectorAll(".finds .find").length > 1`)
 	view("documents")
 
+	whole := newStageWith(t, "whole")
+	p = c.open(whole.url() + "/#/tools")
+	p.until("tools are listed", `document.querySelectorAll(".tool-list li").length > 4`)
+	view("tools")
+
 	s := newStage(t)
 	p = c.open(s.url())
 	p.size(1360, 900, false)
@@ -90,6 +97,11 @@ func TestPictures(t *testing.T) {
 	p.eval(`document.querySelectorAll(".diamond")[4].click()`, nil)
 	p.until("a difference is shown", `document.querySelector(".state-pane .diff-line.new")`)
 	view("inspector")
+	p.visit(s.url() + "/#/")
+	p.ask("Draw when a boat sails, and how a page goes on")
+	p.until("diagrams are drawn", complete+` && document.querySelectorAll(".md-drawing img").length === 2`)
+	p.eval(`document.querySelector(".scroller").scrollTop = 0; document.activeElement.blur()`, nil)
+	view("diagrams")
 	p.visit(s.url() + "/#/usage")
 	p.until("usage is summed", `document.querySelector(".figures")`)
 	view("usage")

@@ -33,8 +33,11 @@ import (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("PAGE_STAGE"); dir != "" {
 		serve := perform
-		if os.Getenv("PAGE_CAST") == "offline" {
+		switch os.Getenv("PAGE_CAST") {
+		case "offline", "whole":
 			serve = performOffline
+		case "team":
+			serve = performTeam
 		}
 		if err := serve(dir, os.Getenv("PAGE_ADDR")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -201,7 +204,7 @@ type stage struct {
 	t    *testing.T
 	dir  string
 	addr string
-	cast string // who plays: actors who know their parts by heart, or "offline", what a fresh installation has
+	cast string // who plays: actors who know their parts by heart; "offline", what a fresh installation has; "whole", that with all shelves; "team"
 	cmd  *exec.Cmd
 }
 

@@ -1,11 +1,17 @@
 package ui_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,4 +110,76 @@ func TestABrowserReadsATeamThroughCuts(t *testing.T) {
 	if n := strings.Count(string(body), `"type":"team_spoken"`); n > 1 {
 		t.Errorf("the words were said %d times; it was told %q", n, got.Replies)
 	}
+}
+
+// performTeam serves a team whose experts say what they know by heart. Ada waits for her cue in the middle; what Ben says first breaks off.
+func performTeam(dir, addr string) error {
+	var broke atomic.Bool
+	m := scripted.New(func(req model.Request) scripted.Script {
+		name, _, ok := strings.Cut(strings.TrimPrefix(req.System, "You are "), ",")
+		switch {
+		case !ok || !strings.HasPrefix(req.System, "You are "):
+			return scripted.Say("All in all, water moves.")
+		case name == "ben" && !broke.Swap(true):
+			return scripted.Say("This breaks ").Fail(&model.Error{Class: model.Network, Provider: "scripted", Message: "connection reset"})
+		case name == "ben":
+			return scripted.Words("Seas fall twice a day.")
+		}
+		if _, err := os.Stat(filepath.Join(dir, cue)); err == nil {
+			return scripted.Words("Rivers rise in spring.")
+		}
+		return scripted.Say("Rivers rise").Every(time.Hour).Say(" and never end.")
+	})
+	rt, err := tributary.Open(context.Background(), tributary.Options{Dir: dir, Team: true, Models: tributary.OneModel(m), Retry: tributary.Retry{Backoff: time.Millisecond}})
+	if err != nil {
+		return err
+	}
+	srv, err := httpapi.New(rt, httpapi.Options{Page: page()})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	return http.Serve(l, srv)
+}
+
+// Of an expert whose work is tried again, after a model broke off or the server died, the last attempt is shown, once.
+func TestAnExpertThatIsTriedAgainIsShownOnce(t *testing.T) {
+	s := newStageWith(t, "team")
+	res, err := http.Post(s.url()+"/teams", "application/json", strings.NewReader(`{"question":"What does water do?","experts":[{"name":"ada"},{"name":"ben"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var team struct {
+		Thread string `json:"thread_id"`
+	}
+	err = json.NewDecoder(res.Body).Decode(&team)
+	_ = res.Body.Close()
+	if err != nil || team.Thread == "" {
+		t.Fatalf("POST /teams: %s, %v", res.Status, err)
+	}
+	p := browse(t).open(s.url() + "/#/t/" + team.Thread)
+	p.size(1360, 900, false)
+	p.until("what broke off is replaced", `document.querySelector('[data-expert="ben"] .md')?.innerText === "Seas fall twice a day."`)
+	p.until("the other has begun", `document.querySelector('[data-expert="ada"] .md')?.innerText === "Rivers rise"`)
+	s.kill()
+	p.until("the line is down", `document.querySelector(".sign")?.innerText.includes("No connection")`)
+	s.goOn()
+	s.start()
+	p.until("the team ends", complete)
+	p.until("what is shown is the last attempt, once", `document.querySelector('[data-expert="ada"] .md')?.innerText === "Rivers rise in spring." && document.querySelectorAll('[data-expert="ada"] .md').length === 1`)
+	p.until("and the answer says that a part was written again", `document.querySelector(".turn:last-child .note")?.innerText.includes("written again")`)
+	if got := p.text(`[data-expert="ben"] .md`); got != "Seas fall twice a day." {
+		t.Errorf("the expert that was done says %q now", got)
+	}
+	before := p.text(".team")
+	p.reload()
+	p.until("a reload shows the same", complete+` && document.querySelector(".expert .md")`)
+	if got := p.text(".team"); got != before {
+		t.Errorf("after a reload: %q\nbefore: %q", got, before)
+	}
+	p.clean()
 }

@@ -243,3 +243,26 @@ func TestFormulasAreSetAndHostileOnesAreNot(t *testing.T) {
 	}
 	p.clean()
 }
+
+func TestPicturesAmongTheFilesOfAThreadAreShownInItsText(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.ask("Show the dot")
+	p.until("it is shown", complete+` && document.querySelector('.message img[alt="the dot"]')?.naturalWidth === 1`)
+	p.until("one that is not there is its name", `!document.querySelector('.message img[alt="gone"]') && document.querySelector(".message").innerText.includes("gone")`)
+	if p.is(`document.querySelectorAll(".message img").length !== 1`) {
+		t.Errorf("what is no picture of the thread is loaded: %s", p.text(".message"))
+	}
+	p.mu.Lock()
+	for _, url := range p.requests {
+		if strings.Contains(url, "x.png") || strings.Contains(url, "search.png") || strings.Contains(url, "page.html") {
+			t.Errorf("it asked for %s", url)
+		}
+	}
+	p.mu.Unlock()
+	p.press("the report")
+	p.until("a link to a file opens it beside", `document.querySelector(".files-drawer .md strong")?.innerText === "25 cm"`)
+	p.reload()
+	p.until("it is shown after a reload", `document.querySelector('.message img[alt="the dot"]')?.naturalWidth === 1`)
+	p.clean()
+}

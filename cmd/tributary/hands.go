@@ -31,6 +31,9 @@ type kit struct {
 	role func(ctx context.Context, c tributary.Config, role string) ([]agent.Middleware, error)
 	// ask asks an MCP server that a request names for its tools; nil for none.
 	ask func(ctx context.Context, owner string, s httpapi.MCPServer) ([]httpapi.MCPTool, error)
+	// servers are where more tools come from, and askNow asks one of them now; nil for none.
+	servers []httpapi.ToolServer
+	askNow  func(ctx context.Context, server string) ([]tool.Tool, error)
 	// close ends what the kit started; nil: nothing.
 	close func() error
 }
@@ -80,6 +83,19 @@ func (h hands) files() []tool.Tool {
 		}
 	}
 	return nil
+}
+
+// box is what people can be told of the tools, with the search that every agent has.
+func (h hands) box() *httpapi.Toolbox {
+	box := &httpapi.Toolbox{Tools: []tool.Tool{search.ToolOf(nil)}, Off: h.off()}
+	for _, k := range h {
+		box.Tools = append(box.Tools, k.tools...)
+		if k.askNow != nil {
+			box.Servers, box.Ask = k.servers, k.askNow
+			delete(box.Off, k.group) // its servers say more than that they are asked later
+		}
+	}
+	return box
 }
 
 // off says of each group that is off, or not whole, why.

@@ -150,6 +150,10 @@ func mcpKit(_ *env, config Config, log *slog.Logger) (kit, error) {
 		return askServer(ctx, hub, config.MCP, owner, s)
 	}
 	if n := len(config.MCP.Servers); n > 0 {
+		for _, s := range hub.Servers() {
+			k.servers = append(k.servers, httpapi.ToolServer{Name: s.Name, Type: string(s.Type), Agents: s.Agents, Only: s.Tools})
+		}
+		k.askNow = hub.Check
 		k.off = fmt.Sprintf("%d servers are asked when a run needs them; tributary mcp list asks them now", n)
 	}
 	if len(config.MCP.Servers) == 0 && !config.MCP.Requests {

@@ -314,3 +314,38 @@ func TestMistakesInMCPSettingsAreTold(t *testing.T) {
 		}
 	}
 }
+
+// What people are told of the tools has the servers, asks them only when told to, and says nothing of how they are reached.
+func TestPeopleAreToldOfToolsAndServers(t *testing.T) {
+	config, err := loadConfig(itself(t), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := (&env{ctx: t.Context()}).hands(config, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := all.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	box := all.box()
+	if len(box.Servers) != 1 || box.Servers[0].Name != "self" || box.Servers[0].Type != "stdio" {
+		t.Fatalf("the servers are %+v", box.Servers)
+	}
+	if why, off := box.Off["mcp"]; off {
+		t.Errorf("the servers are said to be off: %s", why)
+	}
+	var names []string
+	for _, tool := range box.Tools {
+		names = append(names, tool.Spec().Name)
+	}
+	if text := strings.Join(names, " "); !strings.Contains(text, "search") || !strings.Contains(text, "write_file") {
+		t.Errorf("the tools are %s", text)
+	}
+	tools, err := box.Ask(t.Context(), "self")
+	if err != nil || len(tools) == 0 {
+		t.Errorf("it has %d tools, %v", len(tools), err)
+	}
+}

@@ -97,6 +97,7 @@ func newHandler(config Config, rt *runtime, identify func(*http.Request) (owner 
 	usual, _, _ := rt.models.Resolve("", "") // none, if no model can be used
 	opt.Convert, opt.Speak, opt.Ask = markdownOf, config.Speech.speak(), rt.hands.ask()
 	opt.Page, opt.Model, opt.ToolsOff = ui.Files(), usual.Name, rt.hands.off()
+	opt.Tools = rt.hands.box()
 	opt.Documents, opt.Models = found(rt.index), choosable(rt.models, usual.Name)
 	if config.AccessLog {
 		opt.Access = log

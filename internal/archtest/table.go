@@ -102,6 +102,7 @@ var Rules = []Rule{
 	{"internal/server/webhook", []string{"internal/outbound", "internal/run"}, nil, "it delivers what others wrote"},
 	{"internal/server/openapi", []string{"internal/server/edge", "internal/server/jsonvalue"}, nil, "it describes routes by their patterns"},
 	{"internal/server/models", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it lists what others know"},
+	{"internal/server/tools", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue", "tool"}, nil, "it tells what tools say of themselves"},
 	{"internal/server/documents", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows what others found"},
 	{"internal/server/skills", []string{"internal/run", "internal/server/edge", "internal/server/jsonvalue", "internal/skill"}, nil, "it shows and changes what others keep"},
 	{"internal/server/agents", []string{"internal/custom", "internal/run", "internal/server/edge", "internal/server/jsonvalue"}, nil, "it shows and changes what others keep"},

@@ -26,6 +26,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server"
 	"github.com/tributary-ai/tributary/internal/server/documents"
 	"github.com/tributary-ai/tributary/internal/server/models"
+	"github.com/tributary-ai/tributary/internal/server/tools"
 	"github.com/tributary-ai/tributary/internal/skill"
 )
 
@@ -98,6 +99,7 @@ func serverRoutes(t *testing.T) []string {
 	parts := door.Open(rt)
 	s, err := server.New(server.Options{Engine: parts.Engine, Journal: parts.Journal, Store: parts.Store, Graphs: parts.Graphs,
 		Models:    []models.Model{{Name: "offline"}},
+		Tools:     &tools.Box{Servers: []tools.Server{{Name: "notes", Type: "stdio"}}},
 		Documents: func(context.Context, string, int) (documents.Found, error) { return documents.Found{}, nil },
 		Agents:    custom.New(t.TempDir()), Skills: skill.New(t.TempDir()), Memory: parts.Memory})
 	if err != nil {
@@ -118,7 +120,7 @@ func (w *world) furnish(ctx context.Context) map[string]string {
 		}
 		return name
 	}
-	names := map[string]string{"namespace": "tools"}
+	names := map[string]string{"namespace": "tools", "server_name": "nobody"}
 	names["assistant_id"] = make("/assistants", `{"graph_id":"agent"}`, "assistant_id")
 	names["thread_id"] = make("/threads", `{"metadata":{"a":1}}`, "thread_id")
 	if code, data, _, err := w.host.call(ctx, "POST", "/agents", `{"name":"someone"}`); err != nil || code != http.StatusCreated {

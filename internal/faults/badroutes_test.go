@@ -182,6 +182,10 @@ var badRoutes = map[string]badRoute{
 	"PUT /store/items": {good: `{"namespace":["a"],"key":"k","value":{}}`, fields: map[string]kind{"namespace": strs, "key": aString, "value": anObj, "ttl": aNumber}},
 	"GET /models":      {},
 
+	"GET /tools":                           {},
+	"GET /mcp/servers":                     {},
+	"GET /mcp/servers/{server_name}/tools": {},
+
 	"GET /usage":                                         {query: []string{"?since=x since", "?until=tomorrow until", "?since=2026-13-01T00:00:00Z since"}},
 	"GET /threads/{thread_id}/token-usage":               {},
 	"GET /suggestions/config":                            {},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tributary-ai/tributary/internal/server/edge"
+	"github.com/tributary-ai/tributary/internal/server/page"
 )
 
 // hostAllowed keeps DNS rebinding out: a web page can make a name of its own point here, but then the request
@@ -34,8 +35,8 @@ const exposed = "Content-Location, Location, X-Pagination-Total, X-Pagination-Ne
 // cross answers what browsers ask before they let a page call us. It reports whether to go on.
 func (s *Server) cross(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return true
+	if origin == "" || origin == "null" && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, page.Folder) {
+		return true // a frame of the page has no origin, and the page's files are no secret
 	}
 	if !s.originAllowed(origin) {
 		s.routes.Fail(w, r, edge.Refuse(http.StatusForbidden, "calls from the origin "+origin+" are not allowed; name it in the configuration"))

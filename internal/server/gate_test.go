@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/tributary-ai/tributary/internal/server"
 )
@@ -42,6 +44,24 @@ func TestHostsAndOriginsThatMayCall(t *testing.T) {
 		allowed := rec.Header().Get("Access-Control-Allow-Origin")
 		if c.want == 200 && allowed != c.origin || c.want == 403 && allowed != "" {
 			t.Errorf("host %q, origin %q: scripts of %q may read the answer", c.host, c.origin, allowed)
+		}
+	}
+}
+
+// A frame of the page has no origin. It may load the page's files, and call nothing.
+func TestAFrameWithoutOriginHasTheFilesOfThePageAndNothingElse(t *testing.T) {
+	w := newTasks(t, allGraphs(), func(o *server.Options) {
+		o.Page = fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "page/a.js": {Data: []byte("export {}")}}
+	})
+	for route, want := range map[string]int{"GET /page/a.js": 200, "POST /page/a.js": 403, "GET /page": 403, "GET /": 403, "GET /tasks": 403, "POST /tasks": 403, "OPTIONS /page/a.js": 403} {
+		method, path, _ := strings.Cut(route, " ")
+		r := httptest.NewRequest(method, path, nil)
+		r.Host = "localhost"
+		r.Header.Set("Origin", "null")
+		rec := httptest.NewRecorder()
+		w.srv.ServeHTTP(rec, r)
+		if rec.Code != want {
+			t.Errorf("%s from nowhere: %d, want %d", route, rec.Code, want)
 		}
 	}
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/tributary-ai/tributary/internal/server/stream"
 	"github.com/tributary-ai/tributary/internal/server/tasks"
 	"github.com/tributary-ai/tributary/internal/server/teams"
+	"github.com/tributary-ai/tributary/internal/server/tools"
 	"github.com/tributary-ai/tributary/internal/workspace"
 	"github.com/tributary-ai/tributary/memory"
 )
@@ -117,6 +118,8 @@ type Options struct {
 	Speak chat.Speak
 	// Ask asks MCP servers of requests for their tools; nil where that is not done.
 	Ask chat.Ask
+	// Tools are those that agents have, and where more come from; nil if that is not known, and then there are no routes for them.
+	Tools *tools.Box
 	// ToolsOff are groups of tools that agents do not have, each with the reason.
 	ToolsOff map[string]string
 	Version  string
@@ -244,6 +247,9 @@ func (s *Server) mount() error {
 	}
 	if s.opt.Models != nil {
 		models.Mount(s.routes, s.opt.Models)
+	}
+	if s.opt.Tools != nil {
+		tools.Mount(s.routes, *s.opt.Tools)
 	}
 	if s.opt.NoLangGraph {
 		return nil

@@ -11,6 +11,7 @@ import { Rail } from "./parts/rail";
 import { openKeys, Settings } from "./parts/settings";
 import { closeSource, opened, SourceDrawer, stepSource } from "./parts/sources";
 import { Components, Inspector, Report, Shelf } from "./pages/lazy";
+import { InThread } from "./markdown/inline";
 import { First } from "./pages/first";
 import { ThreadPage } from "./pages/thread";
 import { choiceOf, keepChoice, type Choice } from "./store/choices";
@@ -72,7 +73,7 @@ export function App(): JSX.Element {
   const c = current.value;
   const report = r.name === "thread" && r.report !== undefined && c?.thread === r.id ? r.report : null;
   return (
-    <>
+    <InThread.Provider value={r.name === "thread" ? r.id : ""}>
       <a class="skip" href="#composer" onClick={(e) => { e.preventDefault(); focusComposer(); }}>{t("composer")}</a>
       <div class={"frame page-" + r.name + (report !== null ? " with-report" : opened.value || shown.value ? " with-drawer" : "")}>
         <Rail />
@@ -81,13 +82,13 @@ export function App(): JSX.Element {
         {r.name === "thread" && c && <ThreadPage conversation={c} key={c.thread} />}
         {r.name === "run" && <Inspector id={r.id} seq={r.seq} />}
         {r.name === "components" && <Components />}
-        {(r.name === "agents" || r.name === "skills" || r.name === "memory" || r.name === "models" || r.name === "documents" || r.name === "usage") && <Shelf place={r.name} />}
+        {(r.name === "agents" || r.name === "skills" || r.name === "memory" || r.name === "models" || r.name === "tools" || r.name === "documents" || r.name === "usage") && <Shelf place={r.name} />}
         {report !== null && c ? <Report conversation={c} task={report} key={report} /> : opened.value ? <SourceDrawer /> : r.name === "thread" && c && <FilesDrawer conversation={c} />}
       </div>
       <Palette />
       <Settings />
       <Announcer />
-    </>
+    </InThread.Provider>
   );
 }
 

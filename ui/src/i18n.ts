@@ -70,6 +70,8 @@ const en = {
   forkFrom: "Fork from here", forking: "Forking…", speed: "Speed", wire: "Wire", framesOf: "{0} frames", stepsAndCost: "Time and tokens by step",
   timeWord: "Time", nodeWord: "Node", asTable: "As a table", asLanes: "As lanes", journalFile: "Save the frames",
   allKinds: "All kinds", conversationWord: "To the conversation", "delete": "Delete",   filterKind: "Kind of events", lane: "Lane", fromEvent: "From", toEvent: "To", subs: "Sub-agents", subsHint: "Let the agent delegate parts of the work", removeAgent: "Ask the usual agent",
+  tools: "Tools", toolsLead: "What agents can do here, and what a call may change. Each can be switched off in the configuration.", mcpServers: "MCP servers", noServers: "None are configured. Name them under mcp.servers in the configuration.", askServer: "Ask for its tools", serverAnswers: "{0} tools",
+  riskReads: "reads", riskWrites: "writes", riskExecutes: "runs code", riskSpends: "costs money", riskLeaves: "goes out", change: "Change", save: "Save", installSkill: "Install a skill", installHint: "An archive (.skill or .zip) with a SKILL.md", diagram: "Diagram", notDrawn: "It cannot be drawn: {0}",
   skills: "Skills", memory: "Memory", skillsLead: "Instructions that an agent reads when it needs them.", memoryLead: "What agents keep for later conversations. You may remove any of it.", isOn: "on", turnOn: "Switch on", turnOff: "Switch off", rememberThis: "Something to remember", remember: "Remember", forget: "Forget", askExpert: "Say something to {0}", youSaid: "You said: {0}",
 };
 
@@ -135,6 +137,8 @@ const zh: typeof en = {
   stepsAndCost: "各步的时间与词元", timeWord: "时间", nodeWord: "节点", asTable: "以表格显示", asLanes: "以泳道显示", journalFile: "保存帧", allKinds: "所有种类",
   conversationWord: "回到对话", "delete": "删除", filterKind: "事件种类", lane: "泳道", fromEvent: "从",
   toEvent: "到", subs: "子代理", subsHint: "让代理把部分工作交给子代理", removeAgent: "改用默认代理",
+  tools: "工具", toolsLead: "代理在这里能做什么，以及调用可能改变什么。都可以在配置中关闭。", mcpServers: "MCP 服务器", noServers: "没有配置。请在配置的 mcp.servers 中添加。", askServer: "查看它的工具", serverAnswers: "{0} 个工具",
+  riskReads: "读取", riskWrites: "写入", riskExecutes: "运行代码", riskSpends: "花费", riskLeaves: "向外发送", change: "修改", save: "保存", installSkill: "安装技能", installHint: "含有 SKILL.md 的压缩包（.skill 或 .zip）", diagram: "图", notDrawn: "无法绘制：{0}",
   skills: "技能", memory: "记忆", skillsLead: "代理需要时阅读的说明。", memoryLead: "代理为以后的对话保留的内容。你可以删除任何一条。", isOn: "开启", turnOn: "开启", turnOff: "关闭", rememberThis: "要记住的事", remember: "记住", forget: "忘记", askExpert: "对 {0} 说", youSaid: "你说了：{0}",
 };
 

@@ -1,5 +1,5 @@
 // What a person has chosen for this browser, kept in localStorage, and what follows from it for the document.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 
 export type Theme = "auto" | "light" | "dark";
 export type Motion = "auto" | "off";
@@ -36,9 +36,12 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const systemDark = signal(dark.matches);
 dark.addEventListener("change", () => { systemDark.value = dark.matches; });
 
+/** Whether the page is dark now. */
+export const isDark = computed(() => (theme.value === "auto" ? systemDark.value : theme.value === "dark"));
+
 effect(() => {
   const root = document.documentElement;
-  root.dataset["theme"] = theme.value === "auto" ? (systemDark.value ? "dark" : "light") : theme.value;
+  root.dataset["theme"] = isDark.value ? "dark" : "light";
   root.dataset["motion"] = motion.value;
   root.lang = lang.value === "zh" ? "zh-CN" : "en";
 });

@@ -9,7 +9,7 @@ export type Route =
   | { name: Place };
 
 /** Pages that need nothing but their name. */
-const places = ["threads", "components", "agents", "skills", "memory", "models", "documents", "usage"] as const;
+const places = ["threads", "components", "agents", "skills", "memory", "models", "tools", "documents", "usage"] as const;
 export type Place = (typeof places)[number];
 
 const hash = signal(location.hash);

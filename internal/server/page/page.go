@@ -6,6 +6,9 @@
 //     that it may be kept for ever. Both have strong ETags, one for each encoding.
 //   - A browser that has the document runs what we wrote and nothing else: no inline code, no markup made of strings, nothing from
 //     any other host.
+//   - What others wrote to be drawn, as diagrams are, is drawn in a frame without an origin: it has no network, no storage, and no way
+//     to the document but messages. Documents in the folder are such frames, and none but the page may show them.
+//   - A file is read and compressed once, when it is first asked for: most are never.
 package page
 
 import (
@@ -20,6 +23,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tributary-ai/tributary/internal/server/edge"
 )
@@ -29,15 +33,22 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
+// framed is what a browser may do with a document of the folder. The library that draws there sets styles of its own making.
+const framed = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'self'; sandbox allow-scripts"
+
+// Folder is the path below which the files are.
+const Folder = "/" + folder + "/"
+
 const (
 	document = "index.html"
 	folder   = "page"
 )
 
-// Page is the built page in memory, also compressed.
+// Page is the built page.
 type Page struct {
 	home  *file
-	files map[string]*file // by name in the folder
+	files map[string]func() (*file, error) // by name in the folder; each is read once
 }
 
 // New reads a built page: index.html, and the files in the folder page.
@@ -46,15 +57,13 @@ func New(fsys fs.FS) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
-	p := &Page{home: home, files: map[string]*file{}}
+	p := &Page{home: home, files: map[string]func() (*file, error){}}
 	entries, err := fs.ReadDir(fsys, folder)
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
 	for _, e := range entries {
-		if p.files[e.Name()], err = read(fsys, path.Join(folder, e.Name())); err != nil {
-			return nil, fmt.Errorf("read the page: %w", err)
-		}
+		p.files[e.Name()] = sync.OnceValues(func() (*file, error) { return read(fsys, path.Join(folder, e.Name())) })
 	}
 	return p, nil
 }
@@ -62,11 +71,23 @@ func New(fsys fs.FS) (*Page, error) {
 // Mount adds the route of the files.
 func (p *Page) Mount(t *edge.Routes) {
 	t.Open("GET /"+folder+"/{name}", func(w http.ResponseWriter, r *http.Request) error {
-		f := p.files[r.PathValue("name")]
-		if f == nil {
+		read := p.files[r.PathValue("name")]
+		if read == nil {
 			return edge.Refuse(http.StatusNotFound, "the page has no such file; it may be that of another version: load the page again")
 		}
-		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		f, err := read()
+		if err != nil {
+			return fmt.Errorf("read the page: %w", err)
+		}
+		h := w.Header()
+		if path.Ext(r.PathValue("name")) == ".html" { // the build gives documents no hash
+			h.Set("Cache-Control", "no-cache")
+			h.Set("Content-Security-Policy", framed)
+			h.Set("Referrer-Policy", "no-referrer")
+		} else {
+			h.Set("Cache-Control", "public, max-age=31536000, immutable")
+			h.Set("Access-Control-Allow-Origin", "*") // a frame without an origin loads its code as a stranger; there is nothing secret in it
+		}
 		f.serve(w, r)
 		return nil
 	}, edge.Doc{Summary: "A file of the page"})

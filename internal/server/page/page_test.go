@@ -19,6 +19,7 @@ var built = fstest.MapFS{
 	"index.html":     {Data: []byte("<!doctype html><title>it</title>" + strings.Repeat("<p>same</p>", 50))},
 	"page/app-x1.js": {Data: []byte(strings.Repeat("export {};\n", 50))},
 	"page/t.css":     {Data: []byte("a{}")},
+	"page/draw.html": {Data: []byte("<!doctype html><title>draws</title>")},
 }
 
 func serve(t *testing.T) http.Handler {
@@ -114,6 +115,32 @@ func TestTheDocumentAllowsNothingInline(t *testing.T) {
 	policy := get(serve(t), "/").Header.Get("Content-Security-Policy")
 	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || !strings.Contains(policy, "frame-src 'self';") {
 		t.Errorf("the policy is %q, want nothing by default, nothing unsafe and no other host", policy)
+	}
+}
+
+// What others wrote is drawn where it can reach nothing: the browser gives such a document no origin, even if it is opened by itself.
+func TestADocumentOfTheFolderHasNoOriginAndNoNetwork(t *testing.T) {
+	h := serve(t)
+	res := get(h, "/page/draw.html")
+	policy := "; " + res.Header.Get("Content-Security-Policy") + ";"
+	for _, want := range []string{"; default-src 'none';", "; script-src 'self';", "; sandbox allow-scripts;", "; frame-ancestors 'self';", "; form-action 'none';"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy is %q, want %q in it", policy, want)
+		}
+	}
+	for _, not := range []string{"http", "connect-src", "allow-same-origin", "allow-popups", "allow-top", "script-src 'unsafe"} {
+		if strings.Contains(policy, not) {
+			t.Errorf("the policy is %q, want nothing of %q in it", policy, not)
+		}
+	}
+	if got := res.Header.Get("Cache-Control"); got != "no-cache" {
+		t.Errorf("Cache-Control is %q, want no-cache: its name does not change with it", got)
+	}
+	if got := res.Header.Get("Access-Control-Allow-Origin"); got != "" {
+		t.Errorf("the document may be read by %q, want nobody", got)
+	}
+	if got := get(h, "/page/app-x1.js", "Origin", "null").Header.Get("Access-Control-Allow-Origin"); got != "*" {
+		t.Errorf("its code may be loaded by %q, want everybody: it has no origin to be named", got)
 	}
 }
 

@@ -7,7 +7,25 @@ import { CopyButton } from "../parts/buttons";
 
 const tooLongToColour = 60_000;
 
-export function Code({ lang, text, closed }: { lang: string; text: string; closed: boolean }): JSX.Element {
+interface CodeProps { lang: string; text: string; closed: boolean }
+
+export function Code(props: CodeProps): JSX.Element {
+  return props.lang === "mermaid" && props.closed ? <Drawn {...props} /> : <CodeText {...props} />;
+}
+
+/** A diagram, by what draws it, which is loaded with the first one. Until then it is text. */
+function Drawn(props: CodeProps): JSX.Element {
+  const [loaded, setLoaded] = useState<{ Diagram: typeof import("./diagram").Diagram } | null>(null);
+  useEffect(() => {
+    let live = true;
+    void import("./diagram").then((m) => { if (live) setLoaded({ Diagram: m.Diagram }); }, () => {});
+    return () => { live = false; };
+  }, []);
+  const code = <CodeText {...props} />;
+  return loaded ? <loaded.Diagram text={props.text} code={code} /> : code;
+}
+
+function CodeText({ lang, text, closed }: CodeProps): JSX.Element {
   const [coloured, setColoured] = useState<ComponentChildren>(null);
   useEffect(() => {
     if (!closed || lang === "" || text.length > tooLongToColour) return;

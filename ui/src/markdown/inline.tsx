@@ -3,8 +3,13 @@
 import { Marked, type Token, type Tokens } from "marked";
 import type { ComponentChildren, JSX } from "preact";
 import { createContext } from "preact";
-import { useContext } from "preact/hooks";
+import { useContext, useEffect, useState } from "preact/hooks";
+import { addressOf, needsKey, openFile } from "../store/files";
+import { send } from "../wire/api";
 import { Code, Formula } from "./code";
+
+/** Whose files a text may show: the id of a thread, or none. */
+export const InThread = createContext("");
 
 /** Shows the marker of a citation, or answers null if it is none. */
 export const Cite = createContext<(ref: string, before: string) => ComponentChildren>(() => null);
@@ -113,6 +118,7 @@ function one(token: Token, key: number, before: string): ComponentChildren {
     case "formula": return <Formula key={key} text={(token as unknown as { text: string }).text} />;
     case "link": {
       const { href, tokens } = token as Tokens.Link;
+      if (filePath(href) !== null) return <ThreadLink key={key} path={filePath(href)!}>{inline(tokens, before)}</ThreadLink>;
       const to = safe(href);
       const shown = inline(tokens, before);
       return to === null ? <span key={key}>{shown}</span> : <Away key={key} to={to}>{shown}</Away>;
@@ -148,8 +154,40 @@ export function Away({ to, children, class: cls }: { to: string; children: Compo
   return <a href={to} class={cls} title={to} target="_blank" rel="noopener noreferrer nofollow" referrerpolicy="no-referrer">{children}</a>;
 }
 
-/** A picture that came with the answer is shown; one from elsewhere is offered as a link. */
+/** The name of a thread's file as agents write it, or null if the address is none. */
+export function filePath(href: string): string | null {
+  let path: string;
+  try { path = decodeURIComponent(href.replace(/^sandbox:/, "")); } catch { return null; }
+  return /^\/mnt\/user-data\/(?:outputs|uploads|workspace)\/[^\\?#\u0000-\u001f]+$/.test(path) && !path.split("/").some((part, i) => i > 0 && (part === "" || part === "." || part === "..")) ? path : null;
+}
+
+function ThreadLink({ path, children }: { path: string; children: ComponentChildren }): JSX.Element {
+  return useContext(InThread) === "" ? <span>{children}</span>
+    : <button type="button" class="file-link" title={path} onClick={(e) => openFile(path, e.currentTarget as HTMLElement)}>{children}</button>;
+}
+
+/** A picture among the files of the thread. Where the server wants a key it is fetched, since an address alone cannot show one. */
+function ThreadPicture({ path, alt }: { path: string; alt: string }): JSX.Element {
+  const thread = useContext(InThread);
+  const [src, setSrc] = useState("");
+  const [gone, setGone] = useState(false);
+  useEffect(() => {
+    setGone(false);
+    const address = addressOf(thread, path) + (/\.svg$/i.test(path) ? "?preview=true" : "");
+    if (!needsKey()) { setSrc(address); return; }
+    let live = true, url = "";
+    send("GET", address).then((a) => a.blob()).then((b) => { if (live) { url = URL.createObjectURL(b); setSrc(url); } }, () => { if (live) setGone(true); });
+    return () => { live = false; if (url !== "") URL.revokeObjectURL(url); };
+  }, [thread, path]);
+  if (gone || src === "") return <span class="md-away">{alt || path.split("/").at(-1)}</span>;
+  return <img class="md-img" src={src} alt={alt} loading="lazy" onError={() => setGone(true)} />;
+}
+
+/** A picture that came with the answer is shown, and one of the thread's files; one from elsewhere is offered as a link. */
 export function Picture({ url, alt }: { url: string; alt: string }): JSX.Element {
+  const here = useContext(InThread) !== "";
+  const path = filePath(url);
+  if (path !== null && here && /\.(?:png|jpe?g|gif|webp|avif|svg)$/i.test(path)) return <ThreadPicture path={path} alt={alt} />;
   if (/^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*$/.test(url)) return <img class="md-img" src={url} alt={alt} />;
   const to = safe(url);
   const label = alt || "image";

@@ -19,7 +19,7 @@ import { OfflineNote } from "./first";
 import { Queued } from "./thread";
 import { Attachments } from "../parts/files";
 import { PlanList } from "../parts/plan";
-import { sampleFinds, sampleMarkdown, samplePlan, sampleTask, sampleTools, sampleWork } from "./samples";
+import { sampleFinds, sampleDiagram, sampleMarkdown, samplePlan, sampleTask, sampleTools, sampleWork } from "./samples";
 
 function sampleTurn(object: TaskObject, question: string | null = "A question"): Turn {
   const turn = new Turn("sample", question, Date.now() - 240_000);
@@ -64,6 +64,7 @@ export function ComponentsPage(): JSX.Element {
       <Section name="Plan"><PlanList plan={samplePlan} live /></Section>
       <Section name="Text, while it is written"><Markdown text={"The second half of **this sentence is still bei"} live /></Section>
       <Section name="Text"><Markdown text={sampleMarkdown} live={false} /></Section>
+      <Section name="Diagram"><Markdown text={sampleDiagram} live={false} /></Section>
       <Section name="Citations: known, open, not resolved yet"><p class="md">Known <Chip turn={turn} mark="1" source={sources[0]} settled quote="" /> open <span class="chip open still">2</span> not resolved yet <Chip turn={null} mark="3" source={sources[0]} settled={false} quote="" /></p></Section>
       <Section name="Questions to a person"><div class="stack">
         <Ask ask={{ id: "a1", ask: "tool_approval", value: { question: "Run this command?", folder: "exports/2019" }, options: ["Allow once", "Refuse"] }} call={{ type: "tool_call", id: "c", name: "bash", arguments: '{"command":"rm -r exports/2019 exports/2020"}' }} since={Date.now() - 240_000} answer={async () => {}} />

@@ -15,7 +15,10 @@ import { go } from "../route";
 import type { Conversation } from "../store/conversation";
 import { label, quoteBefore, sourcesOf, type Source } from "../store/output";
 import { bodyOf, outline, plain, reportOf, spots, textOf, type Spot } from "../store/report";
+import { addressOf, download, type ThreadFile } from "../store/files";
+import { offers } from "../store/routes";
 import type { Turn } from "../store/turn";
+import { get, send } from "../wire/api";
 import { exported, saveText } from "./export";
 
 const tab = signal<"report" | "activity" | "sources">("report");
@@ -47,7 +50,7 @@ export function ReportPane({ conversation, task }: { conversation: Conversation;
         </div>
         <span class="grow" />
         {text !== "" && <CopyButton text={() => text} label={t("copyReport")} />}
-        {text !== "" && !live && <Download text={text} title={title} paper={paper} sources={sources} cited={cited} open={() => { tab.value = "report"; }} />}
+        {text !== "" && !live && <Download text={text} title={title} thread={conversation.thread} paper={paper} sources={sources} cited={cited} open={() => { tab.value = "report"; }} />}
         <IconButton icon="close" label={t("closeReport")} keys="Esc" onClick={close} />
       </header>
       <div class="report-inside" id="report-body" role="tabpanel" aria-labelledby={"tab-" + tab.value}>
@@ -187,11 +190,31 @@ function Peek({ where, jump, toList }: { where: Spot[]; jump: (ref: string, n: n
   );
 }
 
-interface DownloadProps { text: string; title: string; paper: { current: HTMLDivElement | null }; sources: Map<string, Source>; cited: string[]; open: () => void }
+/** The name of the file that the report grew in, if it did: the one that has the same text. */
+async function fileOf(thread: string, text: string): Promise<string | null> {
+  const { files } = await get<{ files: ThreadFile[] }>(`/threads/${thread}/artifacts`);
+  for (const f of files.filter((x) => /^report(-\d+)?\.md$/.test(x.filename)).reverse()) {
+    const has = await send("GET", addressOf(thread, f.path)).then((a) => a.text(), () => "");
+    if (has.trim() === text.trim()) return f.path;
+  }
+  return null;
+}
+
+const kindNames = { docx: "Word (DOCX)", pdf: "PDF", pptx: "PowerPoint (PPTX)" };
+
+interface DownloadProps { text: string; title: string; thread: string; paper: { current: HTMLDivElement | null }; sources: Map<string, Source>; cited: string[]; open: () => void }
 
 /** Ways to take the report along, made from what the page has. */
-function Download({ text, title, paper, sources, cited, open }: DownloadProps): JSX.Element {
+function Download({ text, title, thread, paper, sources, cited, open }: DownloadProps): JSX.Element {
   const [shown, setShown] = useState(false);
+  const [file, setFile] = useState<string | null>(null); // what the server makes other files of
+  const made = offers("/threads/{thread_id}/artifacts/{path}", "as");
+  useEffect(() => {
+    let live = true;
+    setFile(null);
+    if (shown && made) void fileOf(thread, text).then((f) => { if (live) setFile(f); }, () => {});
+    return () => { live = false; };
+  }, [shown, made, thread, text]);
   const menu = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!shown) return;
@@ -203,6 +226,7 @@ function Download({ text, title, paper, sources, cited, open }: DownloadProps): 
   const kinds: [string, () => void][] = [
     ["Markdown", () => saveText(text, name + ".md", "text/markdown")],
     ["HTML", () => { open(); requestAnimationFrame(() => requestAnimationFrame(() => { if (paper.current) saveText(exported(paper.current, plain(title), cited.map((ref) => sources.get(ref)!)), name + ".html", "text/html"); })); }],
+    ...(file === null ? [] : (["docx", "pdf", "pptx"] as const).map((as): [string, () => void] => [kindNames[as], () => void download(`${addressOf(thread, file)}?as=${as}`, `${name}.${as}`).catch(() => {})])),
   ];
   return (
     <div class="menu-place" ref={menu} onKeyDown={(e) => { if (e.key === "Escape" && shown) { e.stopPropagation(); setShown(false); } }}>

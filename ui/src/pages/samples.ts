@@ -95,3 +95,5 @@ export const sampleWork = [
     { type: "message", id: "w6", task_id: "w4", role: "assistant", status: "in_progress", block_list: [{ type: "text", text: "An ordinary barge carries about 30 % of its" }] },
   ] },
 ];
+
+export const sampleDiagram = "```mermaid\nflowchart LR\n  A[Gauge] -->|low| B{Load half?}\n  B -->|yes| C[Sail]\n  B -->|no| D[Wait]\n```\n\nOne that cannot be drawn is its text:\n\n```mermaid\nflowchart LR\n  A[never closed\n```";

@@ -11,9 +11,10 @@ import { get, Refusal } from "../wire/api";
 import { AgentsShelf } from "./agents";
 import { MemoryShelf } from "./memory";
 import { SkillsShelf } from "./skills";
+import { ToolsShelf } from "./tools";
 
 export function ShelfPage({ place }: { place: Place }): JSX.Element {
-  const word = place as "agents" | "skills" | "memory" | "models" | "documents" | "usage";
+  const word = place as "agents" | "skills" | "memory" | "models" | "tools" | "documents" | "usage";
   return (
     <main class="conversation" aria-label={t(word)}>
       <header class="bar only-phone"><a class="icon-button" href="#/threads" aria-label={t("threads")}><Icon name="menu" /></a><span class="bar-title">{t(word)}</span></header>
@@ -22,6 +23,7 @@ export function ShelfPage({ place }: { place: Place }): JSX.Element {
         <h1>{t(word)}</h1>
         <p class="lead">{t((word + "Lead") as "agentsLead")}</p>
         {place === "models" && <ModelsShelf />}
+        {place === "tools" && <ToolsShelf />}
         {place === "documents" && <DocumentsShelf />}
         {place === "usage" && <UsageShelf />}
         {place === "agents" && <AgentsShelf />}

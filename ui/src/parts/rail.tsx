@@ -14,11 +14,11 @@ import { openSettings } from "./settings";
 
 const query = signal("");
 /** The pages of the library; of those that not every server has, which it has is asked when somebody looks. */
-export function shelves(): ("documents" | "agents" | "models" | "skills" | "memory" | "usage")[] {
-  return ["documents", "agents", "models", ...(offers("/skills") ? ["skills" as const] : []), ...(offers("/memory") ? ["memory" as const] : []), "usage"];
+export function shelves(): ("documents" | "agents" | "models" | "tools" | "skills" | "memory" | "usage")[] {
+  return ["documents", "agents", "models", ...(offers("/tools") ? ["tools" as const] : []), ...(offers("/skills") ? ["skills" as const] : []), ...(offers("/memory") ? ["memory" as const] : []), "usage"];
 }
 const library = signal(false);
-effect(() => { if (["documents", "agents", "models", "skills", "memory", "usage"].includes(route.value.name)) library.value = true; });
+effect(() => { if (["documents", "agents", "models", "tools", "skills", "memory", "usage"].includes(route.value.name)) library.value = true; });
 const renaming = signal<string | null>(null);
 
 export function Rail(): JSX.Element {

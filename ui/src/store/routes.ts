@@ -2,14 +2,16 @@
 import { signal } from "@preact/signals";
 import { get } from "../wire/api";
 
-const paths = signal<ReadonlySet<string> | null>(null);
+interface Operation { parameters?: { name: string }[] }
+const paths = signal<Record<string, Record<string, Operation>> | null>(null);
 let asked = false;
 
-/** Whether the server has a route; false until it has said so. */
-export function offers(path: string): boolean {
+/** Whether the server has a route, and a query of that name for reading it; false until it has said so. */
+export function offers(path: string, query = ""): boolean {
   if (!asked) {
     asked = true;
-    void get<{ paths: Record<string, unknown> }>("/openapi.json").then((d) => { paths.value = new Set(Object.keys(d.paths)); }, () => { asked = false; });
+    void get<{ paths: Record<string, Record<string, Operation>> }>("/openapi.json").then((d) => { paths.value = Object.fromEntries(Object.entries(d.paths).map(([path, o]) => [path.replace("...}", "}"), o])); }, () => { asked = false; });
   }
-  return paths.value?.has(path) ?? false;
+  const found = paths.value?.[path];
+  return found !== undefined && (query === "" || (found["get"]?.parameters ?? []).some((p) => p.name === query));
 }

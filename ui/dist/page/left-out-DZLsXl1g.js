@@ -1,0 +1,1 @@
+var e=void 0,t=void 0;throw Error(`this kind of diagram is not drawn here`);export{t as default,e as diagram};
