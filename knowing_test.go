@@ -88,7 +88,7 @@ func TestWhatAnAgentKnowsCostsTheStartOfARunLittle(t *testing.T) {
 	none, many := started(t, 0, 0, 0), started(t, skills, agents, facts)
 	each := float64(many-none) / (skills + agents)
 	t.Logf("a run takes %d allocations with nothing to know, and %d with much: %.1f for each skill and agent", none, many, each)
-	if each > 60 {
-		t.Errorf("each skill and agent costs a run %.1f allocations, want at most 60", each)
+	if each > 35 {
+		t.Errorf("each skill and agent costs a run %.1f allocations, want at most 35", each)
 	}
 }
