@@ -69,7 +69,8 @@ type lookup struct {
 	snapshot
 	q       *question
 	score   []float32       // by passage
-	has     []held          // by passage
+	groups  []uint32        // those that a passage has
+	parts   []uint64        // units of which a passage has the character only; nil where the question has none
 	docs    map[uint32]held // by document
 	touched int
 	norm    [longestP + 1]float32
@@ -93,7 +94,7 @@ type posts struct {
 // find scores every passage that has a word of the question, and returns the best of them.
 func (l *lookup) find(ctx context.Context, tx *sql.Tx) ([]int64, error) {
 	n := int(l.end - l.first)
-	l.score, l.has = make([]float32, n), make([]held, n)
+	l.score, l.groups = make([]float32, n), make([]uint32, n)
 	for i := range l.norm {
 		l.norm[i] = float32(1 - lengthBias + lengthBias*words(byte(i))/max(l.average, 1))
 	}
@@ -146,6 +147,9 @@ func (l *lookup) find(ctx context.Context, tx *sql.Tx) ([]int64, error) {
 			return nil, err
 		}
 		if p.count > 0 && p.count < l.live/10+20 {
+			if l.parts == nil {
+				l.parts = make([]uint64, n)
+			}
 			l.addPart(i, p)
 		}
 	}
@@ -189,7 +193,7 @@ func (l *lookup) add(g int, p posts) {
 				return
 			}
 			k := at + offset
-			if l.has[k].groups&bit != 0 || full && l.has[k].groups == 0 {
+			if l.groups[k]&bit != 0 || full && l.groups[k] == 0 {
 				return
 			}
 			tf := float32(what&mostTF) / l.norm[lengths[at]]
@@ -199,7 +203,7 @@ func (l *lookup) add(g int, p posts) {
 			if what&inTitle != 0 {
 				tf += titleWeight
 			}
-			l.has[k].groups |= bit
+			l.groups[k] |= bit
 			l.score[k] += idf * tf * (saturation + 1) / (tf + saturation)
 		})
 		l.touched += len(p.lists[i]) / 2
@@ -222,14 +226,14 @@ func (l *lookup) addPart(unit int, p posts) {
 				return
 			}
 			k := at + offset
-			if l.has[k].groups&pairs != 0 || full && l.has[k] == (held{}) {
+			if l.groups[k]&pairs != 0 || full && l.groups[k] == 0 {
 				return
 			}
 			tf := float32(what&mostTF) / l.norm[lengths[at]]
 			if what&(inTrail|inTitle) != 0 {
 				tf += titleWeight
 			}
-			l.has[k].parts |= 1 << unit
+			l.parts[k] |= 1 << unit
 			l.score[k] += idf * tf * (saturation + 1) / (tf + saturation)
 		})
 		l.touched += len(p.lists[i]) / 2
@@ -262,6 +266,14 @@ func (l *lookup) weigh() {
 }
 
 func hanGroup(g group) bool { return strings.IndexFunc(g.word, wide) == 0 }
+
+// has is what a passage has of the question.
+func (l *lookup) has(k int) held {
+	if l.parts == nil {
+		return held{groups: l.groups[k]}
+	}
+	return held{l.groups[k], l.parts[k]}
+}
 
 // covered is which share of the question that is, from 0 to 1.
 func (l *lookup) covered(h held) float64 {
@@ -312,14 +324,14 @@ func (l *lookup) best() []int64 {
 			k := offset + i
 			if l.score[k] > 0 && l.score[k] >= floor {
 				top = append(top, scored{k, 0})
-				docs[s.fileAt(i)] = docs[s.fileAt(i)].with(l.has[k])
+				docs[s.fileAt(i)] = docs[s.fileAt(i)].with(l.has(k))
 			}
 		}
 		offset += len(s.lengths)
 	}
 	for i := range top {
 		k := top[i].k
-		top[i].score = float64(l.score[k]) * of(l.has[k]).passage * of(docs[l.fileOf(k)]).doc
+		top[i].score = float64(l.score[k]) * of(l.has(k)).passage * of(docs[l.fileOf(k)]).doc
 	}
 	slices.SortFunc(top, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.k, b.k)) })
 	cut := len(top)
