@@ -64,9 +64,46 @@ func TestPeopleReadChangeAndForgetWhatIsRemembered(t *testing.T) {
 	}
 }
 
+// DeerFlow's page asks below /api, and reads the whole memory from every answer.
+func TestDeerFlowsPageFindsTheMemoryWhereItLooks(t *testing.T) {
+	w := people(t, tributary.Options{Memory: &tributary.Memory{}})
+	read := func(text string) (d memory.Document) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		return d
+	}
+	whole := []string{`"version":"1.0"`, `"workContext"`, `"longTermBackground"`, `"facts":[`}
+	w.step("anna", "GET", "/api/memory", "", 200, whole...)
+	fact := read(w.step("anna", "POST", "/api/memory/facts", `{"content":"Likes tea","category":"preference","confidence":0.9}`, 200, whole...)).Facts[0]
+	w.step("anna", "PATCH", "/api/memory/facts/"+fact.ID, `{"content":"Likes coffee","category":"preference","confidence":0.8}`, 200, append(whole, "Likes coffee")...)
+	exported := w.step("anna", "GET", "/api/memory/export", "", 200, whole...)
+	if plain := w.step("anna", "GET", "/memory", "", 200); plain != exported {
+		t.Errorf("under its own name the memory is %s, and %s there", plain, exported)
+	}
+	w.step("bert", "GET", "/api/memory", "", 200, `"facts":[]`)
+	w.step("bert", "DELETE", "/api/memory/facts/"+fact.ID, "", 404, `"field":"fact_id"`)
+	if d := read(w.step("anna", "DELETE", "/api/memory/facts/"+fact.ID, "", 200)); len(d.Facts) != 0 {
+		t.Errorf("after its deletion there is %+v", d.Facts)
+	}
+	if d := read(w.step("anna", "POST", "/api/memory/import", exported, 200)); len(d.Facts) != 1 || d.Facts[0].Content != "Likes coffee" {
+		t.Errorf("after the import there is %+v", d.Facts)
+	}
+	if d := read(w.step("anna", "DELETE", "/api/memory", "", 200, whole...)); len(d.Facts) != 0 {
+		t.Errorf("after everything was forgotten there is %+v", d.Facts)
+	}
+	w.step("anna", "GET", "/api/memory/search?query=coffee", "", 200, `{"facts":[]}`)
+	for _, path := range []string{"/api/memory/nowhere", "/api/memories"} {
+		w.step("anna", "GET", path, "", 404)
+	}
+}
+
 func TestWithoutMemoryThereAreNoRoutesForIt(t *testing.T) {
 	w := serve(t, tributary.Options{}, httpapi.Options{})
-	if res, text := w.call("GET", "/memory", ""); res.StatusCode != 404 {
-		t.Errorf("got %d: %s", res.StatusCode, text)
+	for _, path := range []string{"/memory", "/api/memory"} {
+		if res, text := w.call("GET", path, ""); res.StatusCode != 404 {
+			t.Errorf("%s: got %d: %s", path, res.StatusCode, text)
+		}
 	}
 }

@@ -141,7 +141,8 @@ func (f *Factory) assemble(ctx context.Context, r Run, base Base, tokens func(st
 		}
 		p.Definition = &d
 	}
-	if on(s.Subagents) || s.As != "" {
+	// Whether a run can be accepted does not depend on whom it may delegate to: they are looked up when it begins.
+	if s.As != "" || on(s.Subagents) && (listing || r.ID != "") {
 		if p.Custom, err = f.opt.Agents.Agents(ctx, r.Owner); err != nil {
 			return Assembled{}, fmt.Errorf("custom agents: %w", err)
 		}

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/item"
+	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/tool/files"
 )
 
@@ -41,8 +43,10 @@ func Uploads(o UploadOptions) agent.Middleware {
 	if o.Most <= 0 {
 		o.Most = 50
 	}
-	views := newMemo[attached]()
-	notes := newMemo[uploadNotes]()
+	views, notes := map[string]memo[attached]{}, map[string]memo[uploadNotes]{}
+	for _, told := range []string{pictureShown, pictureHidden, pictureThere} { // models of one run may differ in it
+		views[told], notes[told] = newMemo[attached](), newMemo[uploadNotes]()
+	}
 	return agent.Middleware{
 		Name: "uploads", Fields: []graph.AnyField{UploadedFilesField, uploadsSeen},
 		Before: agent.Hook{
@@ -55,8 +59,9 @@ func Uploads(o UploadOptions) agent.Middleware {
 		Model: func(next agent.ModelFunc) agent.ModelFunc {
 			return func(ctx context.Context, c *agent.ModelCall) (item.Message, error) {
 				if list := UploadedFilesField.Get(c.Step.Scope); len(list) > 0 {
-					n := notes.of(c.Step.Scope)
-					c.Request.Messages = views.of(c.Step.Scope).shown(c.Request.Messages, n.of(list, o.Most), all)
+					told := sight(c)
+					n := notes[told].of(c.Step.Scope)
+					c.Request.Messages = views[told].of(c.Step.Scope).shown(c.Request.Messages, n.of(list, o.Most, told), all)
 				}
 				return next(ctx, c)
 			}
@@ -132,6 +137,24 @@ func namedFiles(m item.Message) []string {
 	return names
 }
 
+// What a model is told of a picture.
+const (
+	pictureShown  = "a picture; " + viewImage + " shows it to you"
+	pictureHidden = "a picture, which you cannot see"
+	pictureThere  = "a picture"
+)
+
+// sight is what the model that is called is told of pictures.
+func sight(c *agent.ModelCall) string {
+	if d, ok := c.Model.(model.Describer); ok && !d.Describe().Vision {
+		return pictureHidden
+	}
+	if slices.ContainsFunc(c.Request.Tools, func(t model.Tool) bool { return t.Name == viewImage }) {
+		return pictureShown
+	}
+	return pictureThere
+}
+
 // uploadNotes are what is told of a list of files, made once for each list.
 type uploadNotes struct {
 	growing
@@ -139,7 +162,7 @@ type uploadNotes struct {
 	notes []Note
 }
 
-func (n *uploadNotes) of(list []UploadedFile, most int) []Note {
+func (n *uploadNotes) of(list []UploadedFile, most int, pictures string) []Note {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if sameList(n.list, list) {
@@ -151,25 +174,43 @@ func (n *uploadNotes) of(list []UploadedFile, most int) []Note {
 		for end < len(list) && list[end].Message == list[i].Message {
 			end++
 		}
-		n.notes = append(n.notes, Note{list[i].Message, announce(list[i:end], most)})
+		n.notes = append(n.notes, Note{list[i].Message, announce(list[i:end], most, pictures)})
 		i = end
 	}
 	return n.notes
 }
 
-func announce(list []UploadedFile, most int) string {
+func announce(list []UploadedFile, most int, pictures string) string {
 	var b strings.Builder
+	hidden := false
 	b.WriteString("With this message the person uploaded:\n")
 	for _, f := range list[:min(len(list), most)] {
 		name := f.Path
 		if p, err := files.ParsePath(name); err != nil || p.String() != name {
 			name = fmt.Sprintf("%q", name)
 		}
-		fmt.Fprintf(&b, "- %s (%d bytes)\n", neutral(name), f.Size)
+		if !isPicture(f.Name) {
+			fmt.Fprintf(&b, "- %s (%d bytes)\n", neutral(name), f.Size)
+			continue
+		}
+		fmt.Fprintf(&b, "- %s (%d bytes, %s)\n", neutral(name), f.Size, pictures)
+		hidden = hidden || pictures == pictureHidden
 	}
 	if more := len(list) - most; more > 0 {
 		fmt.Fprintf(&b, "- and %d more; ls shows them\n", more)
 	}
 	b.WriteString("Read what you need of them before you answer.")
+	if hidden {
+		b.WriteString(" Say so where an answer depends on what is to be seen in a picture: you cannot see it.")
+	}
 	return b.String()
+}
+
+// isPicture goes by the name of a file; who looks at it goes by its bytes.
+func isPicture(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
+		return true
+	}
+	return false
 }

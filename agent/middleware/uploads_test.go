@@ -52,3 +52,22 @@ func TestUploadsAreToldWithTheMessageThatBroughtThem(t *testing.T) {
 		t.Errorf("the state keeps %+v", files)
 	}
 }
+
+func TestModelsAreToldWhetherTheySeeAPictureThatWasUploaded(t *testing.T) {
+	sees := scripted.Always(scripted.Say("ok"))
+	cannot := blind{scripted.Always(scripted.Say("ok"))}
+	sees.Record, cannot.Record = true, true
+	uploads, look := middleware.Uploads(middleware.UploadOptions{}), middleware.ViewImages(middleware.ImageOptions{})
+	th := newThread(t)
+	th.put("uploads/Boat.PNG", png)
+	th.put("uploads/notes.txt", "hello")
+	th.say(agent.Options{Model: sees, Middleware: chain(uploads, look)}, "what is it?")
+	th.say(agent.Options{Model: cannot, Middleware: chain(uploads, look)}, "and now?")
+	th.say(agent.Options{Model: sees, Middleware: chain(uploads)}, "and without a tool?")
+	for i, got := range []string{sees.Requests()[0].Messages[0].Text(), cannot.Requests()[0].Messages[0].Text(), sees.Requests()[1].Messages[0].Text()} {
+		want := []string{"Boat.PNG (20 bytes, a picture; view_image shows it to you)\n", "Boat.PNG (20 bytes, a picture, which you cannot see)\n", "Boat.PNG (20 bytes, a picture)\n"}[i]
+		if !strings.Contains(got, want) || !strings.Contains(got, "notes.txt (5 bytes)\n") || strings.Contains(got, "you cannot see it.") != (i == 1) {
+			t.Errorf("model %d is told %q, want %q", i, got, want)
+		}
+	}
+}

@@ -36,10 +36,17 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 		says   []string
 		not    []string
 	}{
-		"guide.html":      {"Harbour guide", "", []string{"# Harbour guide\n", "## Berths\n", "- Water is free of charge", "| 10 metres | 25 euros |", "## 潮汐", "退潮时请在外面等待"}, []string{"<p>", "<h1>"}},
-		"guide.docx":      {"Harbour guide", "", []string{"# Harbour guide\n", "## Berths\n", "- Water is free of charge", "| 10 metres | 25 euros |", "## 潮汐", "退潮时请在外面等待"}, nil},
-		"guide.epub":      {"", "chapter 1", []string{"Harbour guide", "A berth is reserved for two nights at most.", "退潮时请在外面等待"}, nil},
-		"fees.xlsx":       {"", "sheet fees", []string{"## fees", "| Month | Ships | Income |", "| January | 12 | 340.5 |", "| 七月 | 77 | 2040.25 |"}, nil},
+		"guide.html": {"Harbour guide", "", []string{"# Harbour guide\n", "## Berths\n", "- Water is free of charge", "| 10 metres | 25 euros |", "## 潮汐", "退潮时请在外面等待"}, []string{"<p>", "<h1>"}},
+		"guide.docx": {"Harbour guide", "", []string{"# Harbour guide\n", "## Berths\n", "- Water is free of charge", "| 10 metres | 25 euros |", "## 潮汐", "退潮时请在外面等待"}, nil},
+		"guide.epub": {"", "chapter 1", []string{"Harbour guide", "A berth is reserved for two nights at most.", "退潮时请在外面等待"}, nil},
+		"fees.xlsx":  {"", "sheet fees", []string{"## fees", "| Month | Ships | Income |", "| January | 12 | 340.5 |", "| 七月 | 77 | 2040.25 |"}, nil},
+		"voyage.docx": {"Voyage log", "", []string{
+			"# Voyage log\n", "We left Genoa", "From the old pier.", "## Provisions\n", "- Water\n", "  - forty barrels below deck", `| Harbour | Days \| nights |`, "Malaga", "three inside",
+			"### 航线\n", "绕过岬角之后向西南航行。", "the chart",
+		}, nil},
+		"ledger.xlsx": {"", "sheet Crew,sheet Stores", []string{
+			"## Crew", "| Name | Hired | Pay | Share |", "| Ana & Luis | 2024-03-09 | 120 |", "| 船长 |", "| 300 |", "Below deck", "| Rope | 1234.5 |",
+		}, []string{"C2*2.5", "Empty"}},
 		"report.pptx":     {"", "slide 1,slide 2", []string{"## Harbour report", "Seventy-seven ships in July", "## 明年计划", "The crane will be replaced in spring"}, nil},
 		"libreoffice.pdf": {"Harbour guide", "page 1", []string{"# Harbour guide", "Ships report to the harbour master before they enter.", "Berths", "Power costs four euros"}, nil},
 		"chromium.pdf":    {"Harbour guide", "page 1", []string{"# Harbour guide", "Ships report to the harbour master before they enter.", "Berths", "Power costs four euros"}, nil},
@@ -259,6 +266,7 @@ func TestBadFilesGiveASentence(t *testing.T) {
 		"picture.pdf":   {pdfOf([]string{catalog, onePage, page, streamOf("", "q Q"), font}, ""), Empty},
 		"cut.docx":      {sample(t, "guide.docx")[:3000], Damaged},
 		"locked.docx":   {append([]byte{0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1}, utf16le("EncryptedPackage")...), Protected},
+		"voyage.doc":    {sample(t, "voyage.doc"), Unknown},
 		"old.doc":       {append([]byte{0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1}, utf16le("WordDocument")...), Unknown},
 		"photo.png":     {[]byte("\x89PNG"), Unknown},
 		"binary.txt":    {[]byte("a\x00b"), Unknown},

@@ -13,7 +13,7 @@
 //   - Several processes may use a shelf at once. Writers wait for each other; readers see one state of a folder, and wait only while
 //     one is swapped for another.
 //   - People may write and change folders by hand: nothing is kept in memory here, so that the next reader sees it.
-//   - All access goes through [os.Root]: no link leads out of the shelf.
+//   - All reading and writing goes through [os.Root]: no link leads out of the shelf. Whether a file is as it was is asked by its path.
 package shelf
 
 import (
@@ -25,6 +25,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -93,7 +94,8 @@ func (s *Shelf) Names(owner string) (names []string, err error) {
 
 // Each calls look with every folder of an owner, by name. They stay as they are until it returns; look must not write.
 func (s *Shelf) Each(owner string, look func(Folder) error) error {
-	return s.each(owner, func(own *os.Root, name, at string) error { return look(Folder{name, own, at}) })
+	dir := filepath.Join(s.dir, folderOf(owner))
+	return s.each(owner, func(own *os.Root, name, at string) error { return look(Folder{name, own, dir, at}) })
 }
 
 // each calls found with the name of every folder, and with the one under which it is at the moment.

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	batchText    = 48 << 20 // bytes of text that are gathered before they are written
-	mostSegments = 8        // above which neighbours are put together
+	batchText    = 128 << 20 // bytes of text that are gathered before they are written: each batch writes all its terms
+	mostSegments = 8         // above which neighbours are put together
 )
 
 // batch is a transaction that adds a segment. Searches see all of it or nothing.

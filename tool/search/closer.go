@@ -12,8 +12,8 @@ type Span struct{ From, To int }
 // glance is what a closer look at a passage shows.
 type glance struct {
 	hits   []Span  // where words of the question stand
-	mask   uint32  // the groups in text, headings and title
-	heads  uint32  // those in headings and title
+	has    held    // what stands in text, headings and title
+	heads  held    // what stands in headings and title
 	near   float64 // the share of the question that stands within a few lines
 	phrase float64 // the share of neighbours in the question that are neighbours here
 	named  float64 // how much of the title is asked for
@@ -28,13 +28,20 @@ type matcher struct {
 	groups  map[string][]int
 	begin   map[[2]byte]bool
 	singles map[rune][]int
+	parts   map[rune]uint64 // the units of a character
 }
 
 func newMatcher(q *question) *matcher {
-	m := &matcher{map[string][]int{}, map[[2]byte]bool{}, map[rune][]int{}}
+	m := &matcher{map[string][]int{}, map[[2]byte]bool{}, map[rune][]int{}, map[rune]uint64{}}
+	for i, u := range q.units[:min(len(q.units), 64)] {
+		if u.char != "" {
+			r, _ := utf8.DecodeRuneInString(u.char)
+			m.parts[r] |= 1 << i
+		}
+	}
 	for g, grp := range q.groups {
 		for _, a := range grp.terms {
-			if grp.prefix {
+			if grp.single {
 				r, _ := utf8.DecodeRuneInString(a.term)
 				m.singles[r] = append(m.singles[r], g)
 				continue
@@ -74,6 +81,15 @@ func (m *matcher) in(word string) []int {
 	return m.groups[term(word)]
 }
 
+// part are the units whose character a word begins with.
+func (m *matcher) part(word string) uint64 {
+	if len(m.parts) == 0 || word[0] < utf8.RuneSelf {
+		return 0
+	}
+	r, _ := utf8.DecodeRuneInString(word)
+	return m.parts[r]
+}
+
 func lower(c byte) byte {
 	if c >= 'A' && c <= 'Z' {
 		return c + 'a' - 'A'
@@ -84,12 +100,19 @@ func lower(c byte) byte {
 // look reads a passage.
 func (l *lookup) look(m *matcher, p Passage) glance {
 	var g glance
-	type place struct{ position, group int }
+	type place struct {
+		position, group int // the group is -1 for a character
+		parts           uint64
+	}
 	var places []place
 	eachWord(p.Text, func(w string, from, to, position int) {
+		if parts := m.part(w); parts != 0 {
+			g.has.parts |= parts
+			places = append(places, place{position, -1, parts})
+		}
 		for _, grp := range m.in(w) {
-			g.mask |= 1 << grp
-			places = append(places, place{position, grp})
+			g.has.groups |= 1 << grp
+			places = append(places, place{position, grp, 0})
 			if n := len(g.hits); n > 0 && from <= g.hits[n-1].To {
 				g.hits[n-1].To = max(g.hits[n-1].To, to)
 				g.hits[n-1].From = min(g.hits[n-1].From, from)
@@ -109,33 +132,38 @@ func (l *lookup) look(m *matcher, p Passage) glance {
 			asked++
 		}
 		for _, grp := range gs {
-			g.heads |= 1 << grp
+			g.heads.groups |= 1 << grp
 		}
+		g.heads.parts |= m.part(w)
 	})
 	for _, h := range p.Trail {
 		eachWord(h, func(w string, _, _, _ int) {
 			for _, grp := range m.in(w) {
-				g.heads |= 1 << grp
+				g.heads.groups |= 1 << grp
 			}
+			g.heads.parts |= m.part(w)
 		})
 	}
 	if titleWords > 0 {
 		g.named = float64(asked) / float64(titleWords)
 	}
 	sort.SliceStable(places, func(i, j int) bool { return places[i].position < places[j].position })
-	masks := map[uint32]bool{g.heads: true} // headings are near to all that stands under them
+	windows := map[held]bool{g.heads: true} // headings are near to all that stands under them
 	for i := range places {
-		mask := uint32(0)
+		h := g.heads
 		for j := i; j < len(places) && places[j].position < places[i].position+within; j++ {
-			mask |= 1 << places[j].group
+			h.parts |= places[j].parts
+			if places[j].group >= 0 {
+				h.groups |= 1 << places[j].group
+			}
 		}
-		masks[mask|g.heads] = true
-		if len(masks) > 64 {
+		windows[h] = true
+		if len(windows) > 64 {
 			break
 		}
 	}
-	for mask := range masks {
-		g.near = max(g.near, l.covered(mask))
+	for h := range windows {
+		g.near = max(g.near, l.covered(h))
 	}
 	pairs, met := 0, 0
 	for i, grp := range l.q.groups {
@@ -160,7 +188,7 @@ func (l *lookup) look(m *matcher, p Passage) glance {
 	if pairs > 0 {
 		g.phrase = float64(met) / float64(pairs)
 	}
-	g.mask |= g.heads
+	g.has = g.has.with(g.heads)
 	return g
 }
 

@@ -60,7 +60,7 @@ type Index struct {
 
 const (
 	applicationID = 0x54726962 // "Trib": the file is ours
-	version       = 3          // of the tables and of the way documents are cut; another one is rebuilt
+	version       = 4          // of the tables and of the way documents are cut; another one is rebuilt
 
 	defaultMaxFileSize = 32 << 20
 )

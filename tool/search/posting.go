@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A segment is what one batch of documents adds to the index: for every term the passages that have it, and for every
@@ -43,10 +44,14 @@ func words(length byte) float64 { return 4 * float64(length) }
 // builder gathers a segment.
 type builder struct {
 	segment
-	terms map[string]*list // by term
-	known map[string]*list // by word as it is written, so that each is looked up once
+	lists []list
+	terms map[string]int32 // the number of the list, by term
+	words *table           // the same by word as it is written, so that each is brought into its form once
 	stems stems
 }
+
+// none is the number in words of what is no word.
+const none = 0
 
 type list struct {
 	term  string
@@ -75,33 +80,40 @@ func (s stems) term(word string) string {
 }
 
 func newBuilder(first int64, known stems) *builder {
-	return &builder{segment: segment{first: first}, terms: map[string]*list{}, known: map[string]*list{}, stems: known}
+	return &builder{segment: segment{first: first}, lists: make([]list, 1), terms: map[string]int32{}, words: newTable(), stems: known}
 }
 
 // add takes a passage in.
 func (b *builder) add(file int64, title, trail, text string) {
 	id := b.end()
 	n := 0
-	eachWord(text, func(w string, _, _, _ int) { b.count(w, id, 0); n++ })
-	eachWord(trail, func(w string, _, _, _ int) { b.count(w, id, inTrail) })
-	eachWord(title, func(w string, _, _, _ int) { b.count(w, id, inTitle) })
+	eachWord(text, func(w string, _, _, _ int) { b.take(w, id, 0); n++ })
+	eachWord(trail, func(w string, _, _, _ int) { b.take(w, id, inTrail) })
+	eachWord(title, func(w string, _, _, _ int) { b.take(w, id, inTitle) })
 	b.lengths = append(b.lengths, lengthOf(n))
 	b.files = binary.LittleEndian.AppendUint32(b.files, uint32(file))
 }
 
-func (b *builder) count(word string, id int64, flag byte) {
-	l := b.known[word]
-	if l == nil {
-		t := b.stems.term(word)
-		if t == "" {
-			return
+// take counts a word, and with a pair of characters the first of them: so each character is found alone, too.
+func (b *builder) take(word string, id int64, flag byte) {
+	b.count(word, id, flag)
+	if word[0] >= utf8.RuneSelf {
+		if r, n := utf8.DecodeRuneInString(word); n < len(word) && wide(r) {
+			b.count(word[:n], id, flag)
 		}
-		if l = b.terms[t]; l == nil {
-			l = &list{term: t, last: -1, prev: b.first - 1}
-			b.terms[t] = l
-		}
-		b.known[strings.Clone(word)] = l
 	}
+}
+
+func (b *builder) count(word string, id int64, flag byte) {
+	n, at, hash := b.words.find(word)
+	if n < 0 {
+		n = b.listOf(word)
+		b.words.put(word, n, at, hash)
+	}
+	if n == none {
+		return
+	}
+	l := &b.lists[n]
 	if l.last != id {
 		l.flush()
 		l.last = id
@@ -111,6 +123,21 @@ func (b *builder) count(word string, id int64, flag byte) {
 	} else {
 		l.tf++
 	}
+}
+
+// listOf is the number of the list of a word that was not met before.
+func (b *builder) listOf(word string) int32 {
+	t := b.stems.term(word)
+	if t == "" {
+		return none
+	}
+	n, ok := b.terms[t]
+	if !ok {
+		n = int32(len(b.lists))
+		b.lists = append(b.lists, list{term: t, last: -1, prev: b.first - 1})
+		b.terms[t] = n
+	}
+	return n
 }
 
 func (l *list) flush() {
@@ -124,8 +151,9 @@ func (l *list) flush() {
 
 // sorted are the lists in the order of their terms.
 func (b *builder) sorted() []*list {
-	out := make([]*list, 0, len(b.terms))
-	for _, l := range b.terms {
+	out := make([]*list, 0, len(b.lists))
+	for i := range b.lists[1:] {
+		l := &b.lists[i+1]
 		l.flush()
 		out = append(out, l)
 	}

@@ -21,7 +21,7 @@ type question struct {
 type group struct {
 	word   string // as it was typed
 	terms  []alternative
-	prefix bool    // a single Chinese character: whatever begins with it
+	single bool    // a Chinese character that stands alone
 	common bool    // a word that questions are full of; it counts little
 	phrase bool    // it stands beside the group before it
 	idf    float64 // filled in when the index is asked
@@ -35,9 +35,11 @@ type alternative struct {
 }
 
 // unit is a part of the question that a passage has or has not: a word, or a Chinese character, which it has if it has one
-// of the pairs that the character is in.
+// of the pairs that the character is in. It has it in part if it has the character in other pairs: what is meant is often
+// said with one of the two.
 type unit struct {
 	groups []int
+	char   string // the character; empty for a word, and for a character that stands alone
 	weight float64
 }
 
@@ -113,7 +115,7 @@ func (q *question) take(text string, everything bool) {
 			if !ok {
 				g = len(q.groups)
 				known[word] = g
-				q.groups = append(q.groups, group{word: word, terms: hanAlternatives(word), prefix: single, phrase: lastEnd == from+n && last >= 0})
+				q.groups = append(q.groups, group{word: word, terms: hanAlternatives(word), single: single, phrase: lastEnd == from+n && last >= 0})
 			}
 			last, lastEnd = g, to
 			for at := from; at < to; {
@@ -124,6 +126,9 @@ func (q *question) take(text string, everything bool) {
 				}
 				if i < 0 {
 					q.units = append(q.units, unit{})
+					if !single {
+						q.units[len(q.units)-1].char = text[at : at+n]
+					}
 					chars = append(chars, struct{ from, unit int }{at, len(q.units) - 1})
 					i = len(chars) - 1
 				}

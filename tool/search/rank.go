@@ -16,6 +16,7 @@ const (
 	titleWeight = 3.0  // of a word in the title, in times that it is in the text
 	trailWeight = 4.0  // of a word in a heading
 	commonWorth = 0.25 // of a word that questions are full of
+	partWorth   = 0.6  // of a Chinese character that stands in other pairs
 	wholeDoc    = 0.35 // of what the whole document has of the question
 	nearness    = 0.9  // of the words' standing close to each other
 	adjacency   = 0.3  // of neighbours in the question being neighbours in the text
@@ -67,12 +68,21 @@ func (ix *Index) snapshot(ctx context.Context, tx *sql.Tx) (*snapshot, error) {
 type lookup struct {
 	snapshot
 	q       *question
-	score   []float32         // by passage
-	mask    []uint32          // which groups a passage has
-	docs    map[uint32]uint32 // which groups a document has
+	score   []float32       // by passage
+	groups  []uint32        // those that a passage has
+	parts   []uint64        // units of which a passage has the character only; nil where the question has none
+	docs    map[uint32]held // by document
 	touched int
 	norm    [longestP + 1]float32
 }
+
+// held is what a passage or a document has of the question.
+type held struct {
+	groups uint32
+	parts  uint64 // units of which it has the character only
+}
+
+func (h held) with(o held) held { return held{h.groups | o.groups, h.parts | o.parts} }
 
 // posts are the postings of a term in all segments.
 type posts struct {
@@ -84,7 +94,7 @@ type posts struct {
 // find scores every passage that has a word of the question, and returns the best of them.
 func (l *lookup) find(ctx context.Context, tx *sql.Tx) ([]int64, error) {
 	n := int(l.end - l.first)
-	l.score, l.mask = make([]float32, n), make([]uint32, n)
+	l.score, l.groups = make([]float32, n), make([]uint32, n)
 	for i := range l.norm {
 		l.norm[i] = float32(1 - lengthBias + lengthBias*words(byte(i))/max(l.average, 1))
 	}
@@ -103,12 +113,7 @@ func (l *lookup) find(ctx context.Context, tx *sql.Tx) ([]int64, error) {
 		var terms []posts
 		for _, a := range grp.terms {
 			p := posts{alternative: a}
-			if grp.prefix {
-				p, err = l.beginning(ctx, tx, a)
-			} else {
-				err = l.load(ctx, stmt, &p)
-			}
-			if err != nil {
+			if err := l.load(ctx, stmt, &p); err != nil {
 				return nil, err
 			}
 			if p.count > 0 && (a.weight == 1 || p.count < l.live/10+20) { // a synonym that is everywhere tells nothing
@@ -133,6 +138,21 @@ func (l *lookup) find(ctx context.Context, tx *sql.Tx) ([]int64, error) {
 			l.add(x.g, p)
 		}
 	}
+	for i, u := range l.q.units {
+		if u.char == "" || i >= 64 {
+			continue
+		}
+		p := posts{alternative: alternative{u.char, partWorth}}
+		if err := l.load(ctx, stmt, &p); err != nil {
+			return nil, err
+		}
+		if p.count > 0 && p.count < l.live/10+20 {
+			if l.parts == nil {
+				l.parts = make([]uint64, n)
+			}
+			l.addPart(i, p)
+		}
+	}
 	l.weigh()
 	return l.best(), nil
 }
@@ -147,44 +167,6 @@ func (l *lookup) load(ctx context.Context, stmt *sql.Stmt, p *posts) error {
 		p.count += len(p.lists[i]) / 2 // most distances take one byte; it is near enough
 	}
 	return nil
-}
-
-// beginning is the postings of all pairs that begin with a character, as one.
-func (l *lookup) beginning(ctx context.Context, tx *sql.Tx, a alternative) (posts, error) {
-	p := posts{alternative: a, lists: make([][]byte, len(l.segments))}
-	for i, s := range l.segments {
-		rows, err := tx.QueryContext(ctx, "SELECT data FROM terms WHERE segment = ? AND term >= ? AND term < ? LIMIT 400", s.id, a.term, a.term+"\U0010FFFF")
-		if err != nil {
-			return p, err
-		}
-		b := map[int64]byte{}
-		for rows.Next() {
-			var data []byte
-			if err := rows.Scan(&data); err != nil {
-				rows.Close()
-				return p, err
-			}
-			postings(data, s.first, func(id int64, what byte) {
-				b[id] = min(b[id]&mostTF+what&mostTF, mostTF) | (b[id]|what)&(inTrail|inTitle)
-			})
-		}
-		if err := rows.Err(); err != nil {
-			return p, err
-		}
-		ids := make([]int64, 0, len(b))
-		for id := range b {
-			ids = append(ids, id)
-		}
-		slices.Sort(ids)
-		one := list{last: -1, prev: s.first - 1}
-		for _, id := range ids {
-			one.last, one.tf, one.flags = id, int(b[id]&mostTF), b[id]&^mostTF
-			one.flush()
-		}
-		p.lists[i] = one.data
-		p.count += len(ids)
-	}
-	return p, nil
 }
 
 // rarity is how much a word that so many passages have tells about one that has it.
@@ -211,7 +193,7 @@ func (l *lookup) add(g int, p posts) {
 				return
 			}
 			k := at + offset
-			if l.mask[k]&bit != 0 || full && l.mask[k] == 0 {
+			if l.groups[k]&bit != 0 || full && l.groups[k] == 0 {
 				return
 			}
 			tf := float32(what&mostTF) / l.norm[lengths[at]]
@@ -221,7 +203,37 @@ func (l *lookup) add(g int, p posts) {
 			if what&inTitle != 0 {
 				tf += titleWeight
 			}
-			l.mask[k] |= bit
+			l.groups[k] |= bit
+			l.score[k] += idf * tf * (saturation + 1) / (tf + saturation)
+		})
+		l.touched += len(p.lists[i]) / 2
+	}
+}
+
+// addPart counts the postings of a character, where a passage has none of the pairs that the question has it in.
+func (l *lookup) addPart(unit int, p posts) {
+	pairs := uint32(0)
+	for _, g := range l.q.units[unit].groups {
+		pairs |= 1 << g
+	}
+	idf := float32(l.rarity(p.count) * p.weight / 2) // a character counts half a word
+	full := l.touched > mostTouched
+	for i, s := range l.segments {
+		lengths, base, offset := s.lengths, s.first, s.first-l.first
+		postings(p.lists[i], base, func(id int64, what byte) {
+			at := id - base
+			if at >= int64(len(lengths)) || lengths[at] == 0 {
+				return
+			}
+			k := at + offset
+			if l.groups[k]&pairs != 0 || full && l.groups[k] == 0 {
+				return
+			}
+			tf := float32(what&mostTF) / l.norm[lengths[at]]
+			if what&(inTrail|inTitle) != 0 {
+				tf += titleWeight
+			}
+			l.parts[k] |= 1 << unit
 			l.score[k] += idf * tf * (saturation + 1) / (tf + saturation)
 		})
 		l.touched += len(p.lists[i]) / 2
@@ -255,16 +267,27 @@ func (l *lookup) weigh() {
 
 func hanGroup(g group) bool { return strings.IndexFunc(g.word, wide) == 0 }
 
-// covered is which share of the question the groups are, from 0 to 1.
-func (l *lookup) covered(mask uint32) float64 {
+// has is what a passage has of the question.
+func (l *lookup) has(k int) held {
+	if l.parts == nil {
+		return held{groups: l.groups[k]}
+	}
+	return held{l.groups[k], l.parts[k]}
+}
+
+// covered is which share of the question that is, from 0 to 1.
+func (l *lookup) covered(h held) float64 {
 	have, all := 0.0, 0.0
-	for _, u := range l.q.units {
+	for i, u := range l.q.units {
 		all += u.weight
+		whole := false
 		for _, g := range u.groups {
-			if mask&(1<<g) != 0 {
-				have += u.weight
-				break
-			}
+			whole = whole || h.groups&(1<<g) != 0
+		}
+		if whole {
+			have += u.weight
+		} else if i < 64 && h.parts&(1<<i) != 0 {
+			have += u.weight * partWorth
 		}
 	}
 	if all == 0 {
@@ -275,20 +298,20 @@ func (l *lookup) covered(mask uint32) float64 {
 
 // best are the passages that are worth a closer look.
 func (l *lookup) best() []int64 {
-	docs := map[uint32]uint32{}
+	docs := map[uint32]held{}
 	l.docs = docs
 	type scored struct {
 		k     int
 		score float64
 	}
 	type share struct{ passage, doc float64 }
-	worth := map[uint32]share{} // by mask: there are few different ones
-	of := func(mask uint32) share {
-		w, ok := worth[mask]
+	worth := map[held]share{} // there are few different ones
+	of := func(h held) share {
+		w, ok := worth[h]
 		if !ok {
-			c := l.covered(mask)
+			c := l.covered(h)
 			w = share{0.1 + 0.9*math.Pow(c, 1.5), 1 + wholeDoc*c}
-			worth[mask] = w
+			worth[h] = w
 		}
 		return w
 	}
@@ -301,14 +324,14 @@ func (l *lookup) best() []int64 {
 			k := offset + i
 			if l.score[k] > 0 && l.score[k] >= floor {
 				top = append(top, scored{k, 0})
-				docs[s.fileAt(i)] |= l.mask[k]
+				docs[s.fileAt(i)] = docs[s.fileAt(i)].with(l.has(k))
 			}
 		}
 		offset += len(s.lengths)
 	}
 	for i := range top {
 		k := top[i].k
-		top[i].score = float64(l.score[k]) * of(l.mask[k]).passage * of(docs[l.fileOf(k)]).doc
+		top[i].score = float64(l.score[k]) * of(l.has(k)).passage * of(docs[l.fileOf(k)]).doc
 	}
 	slices.SortFunc(top, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.k, b.k)) })
 	cut := len(top)

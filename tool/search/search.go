@@ -142,13 +142,13 @@ func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, e
 
 // answers is how much of the question a passage has: what stands together in it counts most, what the rest of its document
 // has counts a little.
-func (l *lookup) answers(g glance, doc uint32) float64 {
-	return 0.45*l.covered(g.mask) + 0.35*g.near + 0.2*l.covered(doc|g.mask)
+func (l *lookup) answers(g glance, doc held) float64 {
+	return 0.45*l.covered(g.has) + 0.35*g.near + 0.2*l.covered(doc.with(g.has))
 }
 
 const (
-	enough       = 0.335 // of a question, for documents to say something about it
-	mostFromFile = 2     // passages of one document, before others had their turn
+	enough       = 0.3 // of a question, for documents to say something about it
+	mostFromFile = 2   // passages of one document, before others had their turn
 )
 
 // choose takes the best results, without repetitions, and with no document crowding out the others; none if not one of

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/internal/server/admission"
@@ -133,6 +134,23 @@ func (t *Routes) Open(pattern string, h func(w http.ResponseWriter, r *http.Requ
 			t.Fail(w, r, err)
 		}
 	})
+}
+
+// Alias has a path and all below it be served under another name too, as the clients of somebody else's server know it. What is served is the
+// route itself, so it is described once.
+func (t *Routes) Alias(name, path string) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		same := r.WithContext(r.Context())
+		at := *r.URL
+		at.Path, at.RawPath = path+strings.TrimPrefix(at.Path, name), ""
+		if raw := r.URL.RawPath; raw != "" {
+			at.RawPath = path + strings.TrimPrefix(raw, name)
+		}
+		same.URL = &at
+		t.mux.ServeHTTP(w, same)
+	}
+	t.mux.HandleFunc(name, h)
+	t.mux.HandleFunc(name+"/", h)
 }
 
 // Sends adds what we send to others, as the body of a POST.

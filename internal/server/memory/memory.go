@@ -6,7 +6,7 @@
 //   - A change is answered with all that is remembered then.
 //   - What was deleted is in no later answer of any route, and in no later reminder.
 //
-// The shapes are those of DeerFlow's /api/memory, with more members.
+// The shapes are those of DeerFlow's /api/memory, with more members; its page finds the routes under that name too.
 package memory
 
 import (
@@ -47,7 +47,7 @@ func New(opt Options) *Service {
 // Mount adds its routes.
 func (s *Service) Mount(t *edge.Routes) {
 	agent := jsonvalue.Object{{"agent_name", ""}}
-	t.Section("memory", "What is remembered of the person who asks: by the lead agent, or by the custom agent agent_name")
+	t.Section("memory", "What is remembered of the person who asks: by the lead agent, or by the custom agent agent_name. The same is under /api/memory, where DeerFlow's page asks for it")
 	t.Handle("GET /memory", s.get, edge.Doc{Summary: "All that is remembered", Query: agent, Answer: memory.Document{}})
 	t.Handle("PATCH /memory", s.describe, edge.Doc{Summary: "Change summaries", Query: agent, Body: summaries{}, Answer: memory.Document{}})
 	t.Handle("DELETE /memory", s.clear, edge.Doc{
@@ -65,6 +65,7 @@ func (s *Service) Mount(t *edge.Routes) {
 	t.Handle("GET /memory/config", s.config, edge.Doc{Summary: "How memory is set up", Query: agent, Answer: config{}})
 	t.Handle("GET /memory/status", s.status, edge.Doc{Summary: "Whether memory is on, and how much there is", Query: agent, Answer: status{}})
 	t.Handle("PUT /memory/status", s.turn, edge.Doc{Summary: "Switch memory on or off: for the agent that is named, or for all", Query: agent, Body: turning{}, Answer: status{}})
+	t.Alias("/api/memory", "/memory")
 }
 
 type (
