@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,8 +20,8 @@ func TestWaitingForARunReadsNothingThatItHasSaid(t *testing.T) {
 	var once sync.Once
 	let := func() { once.Do(func() { close(gate) }) }
 	g := graph.New("g").Node("talk", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
-		for i := range 200 {
-			if err := s.Custom(ctx, i); err != nil {
+		for range 200 { // more than is kept in memory
+			if err := s.Custom(ctx, strings.Repeat("x", 10<<10)); err != nil {
 				return graph.Command{}, err
 			}
 		}

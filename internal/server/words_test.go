@@ -50,19 +50,21 @@ func TestAWordOfTheQueryWithoutAValueWasNotSaid(t *testing.T) {
 			if method == http.MethodDelete && strings.HasPrefix(plain, "20") {
 				return // it is gone, and the same again would be answered otherwise
 			}
-			empty := spelled[(routes+i)%len(spelled)]
-			for _, query := range []string{empty + "&" + word, word + "&" + empty} {
-				got := w.answer(method, path+"?"+query, body)
+			query := spelled[(routes+i)%len(spelled)] + "&" + word
+			if i%2 == 1 {
+				query = word + "&" + spelled[(routes+i)%len(spelled)]
+			}
+			got := w.answer(method, path+"?"+query, body)
+			if got != plain {
 				if again := w.answer(method, path+"?"+word, body); again != plain { // it tells of something that moves
 					plain, _, _ = strings.Cut(again, "\n")
 					got, _, _ = strings.Cut(got, "\n")
-				} else if strings.Contains(plain, "\n") {
-					whole++
 				}
-				if got != plain {
-					t.Errorf("%s?%s\n got %.300s\nwant %.300s\nas with %q alone", route, query, got, plain, word)
-				}
-				plain = w.answer(method, path+"?"+word, body)
+			} else if strings.Contains(plain, "\n") {
+				whole++
+			}
+			if got != plain {
+				t.Errorf("%s?%s\n got %.300s\nwant %.300s\nas with %q alone", route, query, got, plain, word)
 			}
 		}
 	}
