@@ -111,6 +111,9 @@ func (d Desk) server(w http.ResponseWriter, r *http.Request, who run.Identity) e
 	if tools == nil {
 		tools = []ServerTool{}
 	}
+	if q.Headers == nil {
+		q.Headers = map[string]string{}
+	}
 	w.Header().Set("Cache-Control", "no-store") // it has what the request had, which may be confidential
-	return edge.Answer(w, http.StatusOK, serverAnswer{Transport: q.Transport, URL: q.URL, Headers: q.Headers, Seconds: q.Seconds, ReadSeconds: q.ReadSeconds, Tools: tools})
+	return edge.Answer(w, http.StatusOK, serverAnswer{Transport: q.Transport, Args: []string{}, URL: q.URL, Env: map[string]string{}, Headers: q.Headers, Seconds: q.Seconds, ReadSeconds: q.ReadSeconds, Tools: tools})
 }
