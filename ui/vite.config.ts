@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 
 const here = (name: string) => fileURLToPath(new URL("src/diagrams/" + name, import.meta.url));
-// Kinds of diagrams that are left out, with their libraries: models hardly write them, and together they are larger than all the rest (docs/adr/0027).
+// Kinds of diagrams that are left out, with their libraries: models hardly write them, and together they are larger than all the rest (docs/adr/0030).
 const rare = "abnf|architecture|block|c4|cynefin|ebnf|gitGraph|info|ishikawa|peg|railroad|requirement|sankey|swimlanes|usecase|venn|wardley";
 const leftOut = new RegExp(`^(?:katex|\\./(?:chunks/mermaid\\.core/)?(?:(?:${rare})Diagram|kanban-definition|diagram|swimlanes|elk|cose-bilkent|bpmnIcons)-[A-Z0-9]+\\.mjs)$`);
 
