@@ -81,7 +81,7 @@ func TestAPictureThatWasUploadedIsInTheRequestToAModelThatSees(t *testing.T) {
 	}
 	w.step("anna", "POST", "/threads/"+thread+"/runs/wait", pictureWish, 200, "A boat.")
 	asked := p.requests()
-	if len(asked) != 2 || !strings.Contains(asked[0], "boat.png (29 bytes, a picture; view_image shows it to you)") || sees(asked[0]) || !sees(asked[1]) {
+	if len(asked) != 2 || !strings.Contains(asked[0], "boat.png (29 bytes, a picture; view_image shows it, if you have that tool)") || sees(asked[0]) || !sees(asked[1]) {
 		t.Errorf("the model was asked %q", asked)
 	}
 	if text := w.step("anna", "GET", "/threads/"+thread+"/state", "", 200); strings.Contains(text, "base64") {

@@ -44,7 +44,7 @@ func Uploads(o UploadOptions) agent.Middleware {
 		o.Most = 50
 	}
 	views, notes := map[string]memo[attached]{}, map[string]memo[uploadNotes]{}
-	for _, told := range []string{pictureShown, pictureHidden, pictureThere} { // models of one run may differ in it
+	for _, told := range []string{pictureShown, pictureHidden} { // models of one run may differ in it
 		views[told], notes[told] = newMemo[attached](), newMemo[uploadNotes]()
 	}
 	return agent.Middleware{
@@ -137,11 +137,11 @@ func namedFiles(m item.Message) []string {
 	return names
 }
 
-// What a model is told of a picture.
+// What a model is told of a picture. It does not say whether there is that tool, which may change from one call to the next: what was
+// told once stays as it was.
 const (
-	pictureShown  = "a picture; " + viewImage + " shows it to you"
+	pictureShown  = "a picture; " + viewImage + " shows it, if you have that tool"
 	pictureHidden = "a picture, which you cannot see"
-	pictureThere  = "a picture"
 )
 
 // sight is what the model that is called is told of pictures.
@@ -149,10 +149,7 @@ func sight(c *agent.ModelCall) string {
 	if d, ok := c.Model.(model.Describer); ok && !d.Describe().Vision {
 		return pictureHidden
 	}
-	if slices.ContainsFunc(c.Request.Tools, func(t model.Tool) bool { return t.Name == viewImage }) {
-		return pictureShown
-	}
-	return pictureThere
+	return pictureShown
 }
 
 // uploadNotes are what is told of a list of files, made once for each list.

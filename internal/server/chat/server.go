@@ -39,7 +39,7 @@ const (
 
 type serverRequest struct {
 	Transport   string            `json:"transport" doc:"sse or streamable_http"`
-	URL         string            `json:"url"`
+	URL         string            `json:"url" required:"true"`
 	Headers     map[string]string `json:"headers"`
 	Seconds     *int              `json:"timeout_seconds" doc:"1 to 3600"`
 	ReadSeconds *int              `json:"sse_read_timeout" doc:"not used: a server that says nothing is given up after timeout_seconds"`
