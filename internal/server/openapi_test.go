@@ -252,7 +252,7 @@ func (w *apiWorld) things() *strings.Replacer {
 // samples are values of the members that are required somewhere.
 var samples = map[string]any{
 	"assistant_id": "agent", "graph_id": "agent", "schedule": "0 0 1 1 *", "version": 1, "checkpoint": map[string]any{}, "namespace": []string{"a"},
-	"key": "k", "value": map[string]any{}, "id": 1, "method": "state.get", "jsonrpc": "2.0", "channels": []string{"values"}, "input": "hi", "question": "hi", "prompt": "hi", "text": "hi", "content": "# A",
+	"key": "k", "value": map[string]any{}, "id": 1, "method": "state.get", "jsonrpc": "2.0", "channels": []string{"values"}, "input": "hi", "question": "hi", "prompt": "hi", "text": "hi", "content": "# A", "url": "https://example.com",
 	"objective": "the sea", "rating": 1, "facts": []any{}, "enabled": true, "type": "cancel",
 }
 
