@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/kaptinlin/jsonrepair"
 )
 
-// arguments checks what a model wrote against a tool's schema.
+// arguments checks what a model wrote against a tool's schema. It is not changed once it is there: tools share it.
 type arguments struct {
 	schema   *jsonschema.Schema
 	resolved *jsonschema.Resolved
@@ -27,10 +28,39 @@ func argumentsOf(t Tool) (*arguments, error) {
 	return compile(t.Spec().Schema)
 }
 
+// compiled remembers schemas: many tools are made anew for each run, and their schemas are the same each time.
+var compiled struct {
+	sync.Mutex
+	byText map[string]*arguments
+}
+
+// mostCompiled bounds what is remembered, since requests may bring tools of their own.
+const mostCompiled = 1024
+
 func compile(schema json.RawMessage) (*arguments, error) {
 	if len(bytes.TrimSpace(schema)) == 0 {
 		schema = json.RawMessage(`{"type":"object"}`)
 	}
+	compiled.Lock()
+	a := compiled.byText[string(schema)]
+	compiled.Unlock()
+	if a != nil {
+		return a, nil
+	}
+	a, err := compileNew(schema)
+	if err != nil || len(schema) > 64<<10 {
+		return a, err
+	}
+	compiled.Lock()
+	defer compiled.Unlock()
+	if compiled.byText == nil || len(compiled.byText) >= mostCompiled {
+		compiled.byText = map[string]*arguments{}
+	}
+	compiled.byText[string(schema)] = a
+	return a, nil
+}
+
+func compileNew(schema json.RawMessage) (*arguments, error) {
 	a := &arguments{schema: &jsonschema.Schema{}}
 	if err := json.Unmarshal(schema, a.schema); err != nil {
 		return nil, fmt.Errorf("schema of the arguments: %w", err)

@@ -30,7 +30,8 @@ type row struct {
 	Abilities
 }
 
-// table has the names that the providers' documentation gives. Providers that serve the models of others, as OpenRouter does,
+// table was written from what we know of the providers' models, and nobody here could ask them: an entry of the configuration
+// says otherwise where one is wrong, and "tributary models check" finds out. Providers that serve the models of others, as OpenRouter does,
 // put a path before the name.
 var table = []row{
 	// OpenAI. The chat variants of gpt-5 do not think; o1-mini and o1-preview cannot be told how hard.
