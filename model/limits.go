@@ -8,8 +8,8 @@ import "fmt"
 // A [Meter] holds an answer's parts to the first five, whoever made them. The last two are about bytes on their way,
 // and each provider's package holds to them.
 type Limits struct {
-	TextBytes     int `yaml:"text_bytes"`     // of text, reasoning and citations: 4 MiB, which is a million tokens
-	ArgumentBytes int `yaml:"argument_bytes"` // of the arguments of all calls: 4 MiB
+	TextBytes     int `yaml:"text_bytes"`     // of text, reasoning and citations: 2 MiB, four times what any model can say
+	ArgumentBytes int `yaml:"argument_bytes"` // of the arguments of all calls: 2 MiB
 	Calls         int `yaml:"calls"`          // of tools: 128
 	Blocks        int `yaml:"blocks"`         // of text, reasoning, pictures and what only the provider can read: 1024
 	DataBytes     int `yaml:"data_bytes"`     // of pictures and what only the provider can read: 48 MiB
@@ -27,7 +27,7 @@ func (l Limits) WithDefaults() Limits {
 		value *int
 		usual int
 	}{
-		{&l.TextBytes, 4 << 20}, {&l.ArgumentBytes, 4 << 20}, {&l.Calls, 128}, {&l.Blocks, 1024}, {&l.DataBytes, 48 << 20},
+		{&l.TextBytes, 2 << 20}, {&l.ArgumentBytes, 2 << 20}, {&l.Calls, 128}, {&l.Blocks, 1024}, {&l.DataBytes, 48 << 20},
 		{&l.WireBytes, 64 << 20}, {&l.EventBytes, 16 << 20},
 	} {
 		if *f.value == 0 {
