@@ -196,10 +196,17 @@ export class Conversation {
     return turn;
   }
 
-  /** Sends a turn's question, once. */
-  async deliver(turn: Turn): Promise<void> {
+  /** Sends a turn's question, once, and after those that were asked before it: two on their way at once could arrive the other way round. */
+  deliver(turn: Turn): Promise<void> {
     turn.state.value = "sending";
     turn.problem.value = "";
+    this.sending = this.sending.then(() => this.deliverNow(turn));
+    return this.sending;
+  }
+
+  private sending: Promise<void> = Promise.resolve();
+
+  private async deliverNow(turn: Turn): Promise<void> {
     try {
       await upload(this.thread, turn.attached);
       if (turn.attached.length > 0) turn.files.value = turn.attached.map((f) => f.name ?? f.file.name);

@@ -29,7 +29,7 @@ export function outline(text: string): Heading[] {
 
 /** Words without the marks of Markdown and of citations. */
 export function plain(text: string): string {
-  return text.replace(/\[\^[\w-]+\]/g, "").replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[*_`~#]+/g, "").replace(/\s+/g, " ").trim();
+  return text.replace(/\[\^[\w-]+\]/g, "").replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[*`~#]+/g, "").replace(/(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu, "").replace(/\s+/g, " ").trim();
 }
 
 const definition = /^\[\^[\w-]{1,20}\]:/;

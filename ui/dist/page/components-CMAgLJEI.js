@@ -1,4 +1,4 @@
-import{a as e,i as t,n,o as r,r as i,t as a,x as o}from"./buttons-BZ7E9wMX.js";import{L as s,N as c,P as l,Q as u,V as d,_ as f,a as p,c as m,g as h,i as g,l as _,n as v,o as y,r as b,s as x,t as S}from"./index-DCcgoYCx.js";var C=`## What a reader does
+import{a as e,i as t,n,o as r,r as i,t as a,x as o}from"./buttons-BZ7E9wMX.js";import{L as s,N as c,P as l,Q as u,V as d,_ as f,a as p,c as m,g as h,i as g,l as _,n as v,o as y,r as b,s as x,t as S}from"./index--79gezpL.js";var C=`## What a reader does
 
 Three things, and the browser already does the first two.[^9]
 
