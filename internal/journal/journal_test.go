@@ -288,6 +288,35 @@ func TestFailedWriteIsToldAndNothingAfterItIsWritten(t *testing.T) {
 	}
 }
 
+// What is queued while a write is on its way stands behind it: if that fails, it must not be written either.
+func TestWhatIsQueuedBehindAWriteThatFailsIsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.hold, m.fail = make(chan struct{}), errors.New("disk full for a moment")
+		j := journal.Open(m, journal.Options{})
+		l := j.Log(lease("r", 1), "t", 0)
+		must(t, l.Append(t.Context(), batch(event.RunStarted{})))
+		synctest.Wait() // the writer is in the store
+		promise := make(chan error)
+		go func() { promise <- l.Append(context.Background(), ended()) }()
+		synctest.Wait()
+		m.hold <- struct{}{} // and fails
+		synctest.Wait()
+		m.mu.Lock()
+		m.fail = nil
+		m.mu.Unlock()
+		close(m.hold)
+		if err := <-promise; err == nil {
+			t.Error("a promise was given that was not kept")
+		}
+		l.Close()
+		j.Close()
+		if n := len(m.chunks["r"]); n != 0 {
+			t.Errorf("%d chunks were written behind a hole", n)
+		}
+	})
+}
+
 func TestPositionsThatTheLogCannotHonour(t *testing.T) {
 	m := newMemory()
 	j := journal.Open(m, journal.Options{})

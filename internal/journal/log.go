@@ -255,14 +255,19 @@ func (j *Journal) markDirty(l *Log) {
 	}
 }
 
-// take hands the queue to the writer.
+// take hands the queue to the writer. What was queued while a write was on its way that has failed since is told so, and not written:
+// it stands behind a hole.
 func (l *Log) take() *queue {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	q := l.queue
+	q, failed := l.queue, l.failed
 	l.queue = nil
 	if q != nil {
 		l.events, l.bytes = len(q.events), len(q.data)
+	}
+	l.mu.Unlock()
+	if q != nil && failed != nil {
+		l.settle(q, failed)
+		return nil
 	}
 	return q
 }
