@@ -162,7 +162,7 @@ func extend[T any](old, add []T, owned bool) []T {
 	return append(old, add...)
 }
 
-// marshalList writes a list. Elements that write their own JSON, as encoding/json would, need not be read once more by it.
+// marshalList writes a list. Elements that write their own JSON need not be read once more by encoding/json; < > and & stand for themselves then.
 func marshalList[T any](list []T) ([]byte, error) {
 	type appender interface {
 		AppendJSON(dst []byte) ([]byte, error)
