@@ -68,7 +68,7 @@ func (d *desk) work() {
 	defer close(d.gone)
 	timer := time.NewTimer(deskPoll)
 	defer timer.Stop()
-	stop := d.stop
+	stop, hastened := d.stop, false
 	for {
 		select {
 		case <-d.kick:
@@ -82,7 +82,12 @@ func (d *desk) work() {
 			more = d.claim()
 		}
 		if stop == nil && !more && d.idle() {
-			return
+			if hastened || d.ctx.Err() != nil {
+				return
+			}
+			hastened = true // only now: whoever was at work may have put his off until its time
+			d.hasten()
+			d.wake()
 		}
 		timer.Reset(d.untilNext(looked))
 	}
@@ -194,11 +199,11 @@ func (d *desk) try(h Handler, f FollowUp) (err error) {
 
 // close does what is due while ctx lasts. The rest stays where it is stored.
 func (d *desk) close(ctx context.Context) error {
-	if ctx.Err() == nil {
-		d.hasten(ctx)
+	defer d.cancel(errDrain)
+	if ctx.Err() != nil {
+		d.cancel(errDrain)
 	}
 	close(d.stop)
-	defer d.cancel(errDrain)
 	if ctx.Err() == nil {
 		select {
 		case <-d.gone:
@@ -219,14 +224,14 @@ func (d *desk) close(ctx context.Context) error {
 }
 
 // hasten has what waits for its time done now, of the kinds that want it so.
-func (d *desk) hasten(ctx context.Context) {
+func (d *desk) hasten() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for kind, h := range d.handlers {
 		if !h.Early {
 			continue
 		}
-		if err := d.e.opt.Store.HastenFollowUps(ctx, kind); err != nil {
+		if err := d.e.opt.Store.HastenFollowUps(d.ctx, kind); err != nil {
 			d.e.opt.Log.Warn("follow-ups that wait are left to the next start", "kind", kind, "err", err)
 		}
 	}

@@ -55,3 +55,34 @@ func TestWhatWaitsForItsTimeIsDoneBeforeAStopWhereThatIsWanted(t *testing.T) {
 		t.Errorf("left are %+v, want late", list)
 	}
 }
+
+// One that is looked at while the engine is told to stop, and finds that it is too early, is done before the stop all the same.
+func TestWhatIsPutOffDuringAStopIsDoneBeforeIt(t *testing.T) {
+	var out receiver
+	var tries atomic.Int32
+	looking, goOn := make(chan struct{}), make(chan struct{})
+	w := open(t, t.TempDir(), single(oneNode(nothing)), func(o *run.Options) {
+		o.Handlers = map[string]run.Handler{"later": {Early: true, Do: func(ctx context.Context, f run.FollowUp) error {
+			if tries.Add(1) > 1 {
+				return out.do(ctx, f)
+			}
+			close(looking)
+			<-goOn
+			return run.NotYet{Until: time.Now().Add(time.Hour)}
+		}}}
+		o.FollowUps = func(run.Run) []run.FollowUp { return []run.FollowUp{{Kind: "later"}} }
+	})
+	r, err := w.e.Start(context.Background(), me, newThread(), request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-looking
+	time.AfterFunc(20*time.Millisecond, func() { close(goOn) }) // by then the engine is stopping; where it is not, nothing is tested
+	if err := w.e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	defer w.stop(0)
+	if n := out.count("later_" + r.ID); n != 1 {
+		t.Errorf("it was done %d times, want once; left are %+v", n, w.left(run.FollowUpQuery{}))
+	}
+}

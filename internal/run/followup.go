@@ -97,7 +97,7 @@ type FollowUps interface {
 	// PutOffFollowUp gives one back, to be tried at its NextAt or not at all; journal.ErrFenced if its lease was lost.
 	// A try that was interrupted is not counted.
 	PutOffFollowUp(ctx context.Context, f FollowUp, interrupted bool) error
-	// HastenFollowUps makes those of a kind due that were never tried.
+	// HastenFollowUps makes those of a kind due that wait for their time. One that failed keeps its pause.
 	HastenFollowUps(ctx context.Context, kind string) error
 	// FollowUps lists the caller's that were not carried out yet, oldest first.
 	FollowUps(ctx context.Context, who Identity, q FollowUpQuery) ([]FollowUp, error)

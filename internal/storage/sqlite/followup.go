@@ -164,9 +164,9 @@ func fencedUnless(n int64, err error, f run.FollowUp) error {
 	return err
 }
 
-// HastenFollowUps makes those of a kind due that were never tried.
+// HastenFollowUps makes those of a kind due that wait for their time. One that failed keeps its pause.
 func (db *DB) HastenFollowUps(ctx context.Context, kind string) error {
-	const waits = "kind = ?1 AND parked = 0 AND next > ?2 AND worker = '' AND attempts = 0"
+	const waits = "kind = ?1 AND parked = 0 AND next > ?2 AND worker = '' AND error = ''"
 	var any bool // looking costs no write
 	err := db.reads.row(ctx, "SELECT EXISTS (SELECT 1 FROM follow_ups WHERE "+waits+")", kind, micros(now())).Scan(&any)
 	if err != nil || !any {

@@ -128,6 +128,12 @@ func followUps(t *testing.T, b Backend) {
 		t.Fatalf("hastened %v, want late", keys(got))
 	}
 	got[0].NextAt = soon
+	must(t, b.PutOffFollowUp(ctx, got[0], false)) // a try that ended with its process counts, and did not fail
+	must(t, b.HastenFollowUps(ctx, "tell"))
+	if got = claimFollowUps(t, b, "w", "tell", 10); !slices.Equal(keys(got), []string{"late"}) {
+		t.Fatalf("hastened after a try that did not fail: %v, want late", keys(got))
+	}
+	got[0].NextAt, got[0].Error = soon, "down"
 	must(t, b.PutOffFollowUp(ctx, got[0], false))
 	must(t, b.HastenFollowUps(ctx, "tell"))
 	if got := claimFollowUps(t, b, "w", "tell", 10); len(got) != 0 {
