@@ -231,7 +231,8 @@ func (e *engine) load(ctx context.Context, id string) (*Snapshot, error) {
 		return nil, nil
 	}
 	read := e.x.Checkpoints.Load
-	if heads, ok := e.x.Checkpoints.(HeadReader); ok && e.x.Cache != nil && e.ns == "" {
+	// What a process that is gone has left is not in the memory of this one.
+	if heads, ok := e.x.Checkpoints.(HeadReader); ok && e.x.Cache != nil && e.ns == "" && !e.x.Continue {
 		read = heads.Head
 	}
 	snap, err := read(ctx, e.x.Thread, e.ns, id)

@@ -91,6 +91,7 @@ var sections = []section{
 	{"http: resume of 5000 events", resume, givenResume, ""},
 	{"langgraph: the conformance server, read by the client that measured LangGraph's", conformanceLoad, "", "LangGraph's JS server, given"},
 	{"process: start, memory, size", program, givenIdle, ""},
+	{"process: going on after a crash", crashed, "", "the listening server, same run"},
 	{"documents: indexing and searching", documents, "", ""},
 	{"memory: a run's start", remembering, "", ""},
 	{"models: one chunk, from bytes to part", chunks, "", ""},

@@ -27,11 +27,16 @@ type process struct {
 
 // start starts this program again as a server of some kind.
 func (b *bench) start(kind string) (*process, error) {
+	return b.startIn(kind, filepath.Join(b.dir, uuid.NewString()))
+}
+
+// startIn does so with a folder that there may be already.
+func (b *bench) startIn(kind, dir string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return launch(exec.Command(self, "-serve", kind, "-data", filepath.Join(b.dir, uuid.NewString())), func(line string) string { return line })
+	return launch(exec.Command(self, "-serve", kind, "-data", dir), func(line string) string { return line })
 }
 
 // launch starts a server that says where it listens on the first line of its output.

@@ -31,6 +31,7 @@ func serve(kind, dir string) error {
 	ctx := context.Background()
 	mux := http.NewServeMux()
 	profileRoutes(mux)
+	mux.HandleFunc("GET /saying", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, clocks.Load()) })
 	stop := func(context.Context) error { return nil }
 	switch kind {
 	case "bare":
@@ -82,7 +83,15 @@ func clock() *graph.Graph {
 		if err != nil {
 			return graph.Command{}, err
 		}
-		err = tick(ctx, pace{tokens.Get(s), delayMS.Get(s), startAt.Get(s)}, func(stamp string) error { return w.Text(ctx, 0, stamp) })
+		first := true
+		err = tick(ctx, pace{tokens.Get(s), delayMS.Get(s), startAt.Get(s)}, func(stamp string) error {
+			err := w.Text(ctx, 0, stamp)
+			if first && err == nil {
+				clocks.Add(1)
+			}
+			first = false
+			return err
+		})
 		if err != nil {
 			return graph.Command{}, err
 		}
