@@ -17,7 +17,7 @@
 //   - Append is fenced: once another worker holds the run's lease, nothing can be appended under the old
 //     one, and every Append answers [ErrFenced].
 //   - Append returns before the batch is durable, unless the batch is a promise. It blocks only while more
-//     than a bounded amount is queued.
+//     than a bounded amount is queued, and while a large batch is prepared; see [Preparer].
 //
 // # Durability
 //
@@ -30,7 +30,8 @@
 // One goroutine writes. While a write is in flight, whatever is appended gathers; when it returns, everything
 // gathered goes out as the next one. So a single token waits for nothing, and a thousand streams share a
 // commit. Where write follows write all the time, the next one also gathers for a few milliseconds, unless somebody waits for
-// it. Of those that have much to write, one at a time is in a write: nobody's token waits for two of them. After the commit, a
+// it. Nobody's token waits long for what others have to write: a write holds a bounded amount of what is large, and a large batch is
+// written ahead, in small parts, by whoever appends it, where the store can do that ([Preparer]). After the commit, a
 // run's events are put into its tail in memory, and a bell without data wakes the cursors that wait for it. Older events are
 // read from the store.
 //

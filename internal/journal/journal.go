@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ type Options struct {
 	// TailBytes is how much of a live run is kept in memory for its readers. Default 1 MiB, or less where many are
 	// live; see [allBytes].
 	TailBytes int
-	// QueueBytes is how much of a run may wait to be written before Append blocks. Default as for TailBytes.
+	// QueueBytes is how much of a run may wait to be written before Append blocks. Default 256 KiB, or less as for TailBytes.
 	QueueBytes int
 	// Poll is how often a follower looks into the store for a run that nobody in this process writes.
 	// Default 2 s.
@@ -101,13 +102,16 @@ const (
 	// the less is each one's share, but not less than leastBytes. In memory events take two to three times as much.
 	allBytes   = 16 << 20
 	leastBytes = 32 << 10
+	// queueBytes is how much of one run may wait, however few there are: others wait while it is written.
+	queueBytes = 256 << 10
 )
 
 // Journal is the log of all runs of a process. Open one, and Close it.
 type Journal struct {
-	store Store
-	opt   Options
-	share atomic.Int64 // of one run; see allBytes
+	store    Store
+	preparer Preparer // the store, if it is one
+	opt      Options
+	share    atomic.Int64 // of one run; see allBytes
 	buffers
 	pace
 
@@ -133,6 +137,7 @@ func Open(store Store, opt Options) *Journal {
 		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 		tails: map[string]*tail{}, pace: newPace(),
 	}
+	j.preparer, _ = store.(Preparer)
 	j.divide()
 	go j.write()
 	return j
@@ -179,25 +184,32 @@ func (j *Journal) takeDirty() []*Log {
 	return dirty
 }
 
-// heavyBytes is from where on a run has so much to write that others would have to wait for it.
-const heavyBytes = 256 << 10
+const (
+	// lightBytes is up to where a run's queue is in the next write whatever else is.
+	lightBytes = 32 << 10
+	// writeBytes is about how much of other queues a write holds, so that nobody's token waits long for what others have to write: a
+	// queue more at most.
+	writeBytes = 256 << 10
+)
 
-// take returns the logs of the next write: all that have little to write, and one that has much. more says that others
-// have, whose turn comes next.
+// take returns the logs of the next write: all that have little to write, and of the others as many as a write holds. more says
+// that some are left, whose turn comes next.
 func (j *Journal) take() (logs []*Log, more bool) {
 	dirty := j.takeDirty()
-	heavy := 0
+	room := writeBytes
 	logs = dirty[:0]
 	for _, l := range dirty {
-		if l.size() >= heavyBytes {
-			if heavy++; heavy > 1 {
+		if size := l.size(); size >= lightBytes {
+			if room <= 0 {
+				more = true
 				j.markDirty(l)
 				continue
 			}
+			room -= size
 		}
 		logs = append(logs, l)
 	}
-	return logs, heavy > 1
+	return logs, more
 }
 
 // failDirty ends logs that managed to queue something after the last write; markDirty ends those that come later.
@@ -235,7 +247,7 @@ func (j *Journal) writeOnce() (more bool) {
 		}
 		sync = sync || q.disk
 		queues = append(queues, q)
-		groups = append(groups, Group{Owner: l.lease.Owner, Chunk: q.chunk(l), Saves: q.saves})
+		groups = append(groups, q.group(l))
 	}
 	if len(groups) == 0 {
 		return more
@@ -248,7 +260,7 @@ func (j *Journal) writeOnce() (more bool) {
 			failure = refused[q.log.lease.Run]
 		}
 		if failure == nil {
-			q.log.tail.publish(q.events, len(q.data), j.bounded(j.opt.TailBytes))
+			q.log.tail.publish(q.events, len(q.data), j.tailBytes())
 		}
 		q.log.settle(q, failure)
 		j.buffers.put(q.data) // the store has it, or nobody will
@@ -287,12 +299,12 @@ func (j *Journal) divide() {
 	j.share.Store(int64(max(leastBytes, min(1<<20, allBytes/max(len(j.tails), 1)))))
 }
 
-// bounded is a setting, or a run's share where it was not set.
-func (j *Journal) bounded(set int) int {
-	if set > 0 {
-		return set
-	}
-	return int(j.share.Load())
+// tailBytes is how much of a run is kept in memory.
+func (j *Journal) tailBytes() int { return cmp.Or(max(j.opt.TailBytes, 0), int(j.share.Load())) }
+
+// queueBytes is how much of a run may wait.
+func (j *Journal) queueBytes() int {
+	return cmp.Or(max(j.opt.QueueBytes, 0), min(queueBytes, int(j.share.Load())))
 }
 
 // Drop tells the followers of a run that it was deleted. Those that have not read RunEnded get ErrGone.

@@ -24,6 +24,8 @@ type Log struct {
 	bytes  int           // of those
 	failed error
 	closed bool
+
+	preparing bool // the queue is with whoever appended much; nothing can be appended behind it
 }
 
 // queue is what will be written of a log next.
@@ -32,7 +34,8 @@ type queue struct {
 	events []event.Envelope
 	data   []byte
 	saves  []any
-	weight int // of saves
+	weight int    // of saves
+	ready  *Group // what was prepared of it; nothing can be added then
 	disk   bool
 	done   chan struct{} // closed when settled; nil if nobody waits
 	err    error         // set before done is closed
@@ -87,16 +90,26 @@ func (t Ticket) Wait(ctx context.Context) error {
 
 // Enqueue is Append without the wait; the ticket of a batch that is no promise is of no use.
 func (l *Log) Enqueue(ctx context.Context, b Batch) (Ticket, error) {
-	if err := l.waitForRoom(ctx); err != nil {
+	if err := l.lockWithRoom(ctx); err != nil {
 		return Ticket{}, err
 	}
-	l.mu.Lock()
+	before := 0
+	if l.queue != nil {
+		before = l.queue.size()
+	}
 	q, first, err := l.enqueue(b)
+	much := err == nil && l.j.preparer != nil && q.size()-before >= muchBytes
+	if much {
+		l.queue, l.preparing = nil, true
+	}
 	l.mu.Unlock()
 	if err != nil {
 		return Ticket{}, err
 	}
-	if first {
+	if much {
+		l.prepare(q)
+	}
+	if first || much {
 		l.j.markDirty(l)
 	}
 	if b.Promise {
@@ -143,11 +156,11 @@ func (l *Log) usable() error {
 	return nil
 }
 
-func (l *Log) waitForRoom(ctx context.Context) error {
+// lockWithRoom returns with the lock held, when something can be appended or never will.
+func (l *Log) lockWithRoom(ctx context.Context) error {
 	for {
 		l.mu.Lock()
-		if l.failed != nil || l.queue == nil || l.queue.size() < l.j.bounded(l.j.opt.QueueBytes) {
-			l.mu.Unlock()
+		if l.failed != nil || l.hasRoom() {
 			return nil
 		}
 		if l.room == nil {
@@ -164,8 +177,20 @@ func (l *Log) waitForRoom(ctx context.Context) error {
 	}
 }
 
+func (l *Log) hasRoom() bool {
+	if q := l.queue; q != nil {
+		return q.ready == nil && q.size() < l.j.queueBytes()
+	}
+	return !l.preparing
+}
+
 // size is about how many bytes will be written.
-func (q *queue) size() int { return len(q.data) + q.weight }
+func (q *queue) size() int {
+	if q.ready != nil {
+		return len(q.ready.Chunk.Data)
+	}
+	return len(q.data) + q.weight
+}
 
 // size is that of what a log has queued.
 func (l *Log) size() int {
@@ -226,7 +251,7 @@ func Opening(run, thread string, events ...event.Envelope) (Chunk, []event.Envel
 // Opened shows readers an opening that was stored, which saves them a look into the store. The log begins after it, and
 // nothing has been appended.
 func (l *Log) Opened(events []event.Envelope) {
-	l.tail.publish(events, 0, l.j.bounded(l.j.opt.TailBytes))
+	l.tail.publish(events, 0, l.j.tailBytes())
 }
 
 func (q *queue) chunk(l *Log) Chunk {
@@ -262,7 +287,7 @@ func (l *Log) take() *queue {
 	q, failed := l.queue, l.failed
 	l.queue = nil
 	if q != nil {
-		l.events, l.bytes = len(q.events), len(q.data)
+		l.events, l.bytes = len(q.events), min(len(q.data), 1<<largestBuffer)
 	}
 	l.mu.Unlock()
 	if q != nil && failed != nil {

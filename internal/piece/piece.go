@@ -7,7 +7,7 @@
 //   - [Join] of what [Split] made is what was split, to the byte. A piece that is missing or damaged is an error.
 //   - Equal texts have equal hashes, and a piece's hash is that of its bytes.
 //   - Where two texts differ in one place, the pieces that differ are a few around that place and those above them: cuts
-//     depend on the bytes near them and on nothing else.
+//     depend on the bytes near them, and on whether the text is longer than 1 MiB, and on nothing else.
 package piece
 
 import (
@@ -42,8 +42,12 @@ type Piece struct {
 // Split cuts a text. The last piece is the root, from which Join finds the others.
 func Split(text []byte) []Piece {
 	var all []Piece
+	g := fine
+	if len(text) > longest {
+		g = coarse
+	}
 	for {
-		n := cut(text)
+		n := g.cut(text)
 		all = append(all, newPiece(0, text[:n]))
 		if text = text[n:]; len(text) == 0 {
 			break
@@ -66,8 +70,19 @@ func Split(text []byte) []Piece {
 }
 
 const (
-	least, usual, most = 256, 1 << 10, 8 << 10 // bytes of a piece
-	fanOut             = 16                    // hashes of a list, usually
+	longest = 1 << 20 // what is longer is cut into larger pieces, or there would be thousands
+	fanOut  = 16      // hashes of a list, usually
+)
+
+// grain is how large pieces are.
+type grain struct {
+	least, most int // bytes of a piece
+	bits        int // it has 1<<bits usually
+}
+
+var (
+	fine   = grain{256, 8 << 10, 10}
+	coarse = grain{8 << 10, 128 << 10, 15}
 )
 
 // Intact reports that data is that of the piece.
@@ -98,12 +113,13 @@ func newPiece(level byte, body []byte) Piece {
 
 // cut finds the end of the first piece of a text by a rolling hash of the last 64 bytes: it does not matter what stands
 // before them.
-func cut(text []byte) int {
-	end := min(len(text), most)
+func (g grain) cut(text []byte) int {
+	end := min(len(text), g.most)
+	under := uint64(1) << (64 - g.bits) // of one hash in 1<<bits
 	var h uint64
-	for i := least - 64; i < end; i++ {
+	for i := g.least - 64; i < end; i++ {
 		h = h<<1 + gear[text[i]]
-		if i >= least && h>>(64-10) == 0 { // one in usual
+		if i >= g.least && h < under {
 			return i + 1
 		}
 	}
@@ -112,7 +128,7 @@ func cut(text []byte) int {
 
 // gear is a random number for each byte.
 var gear = func() (table [256]uint64) {
-	x := uint64(usual)
+	x := uint64(1 << 10)
 	for i := range table {
 		x += 0x9e3779b97f4a7c15 // splitmix64
 		z := x

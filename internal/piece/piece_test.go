@@ -92,6 +92,30 @@ func TestAChangeInTheMiddleCostsAFewPieces(t *testing.T) {
 	})
 }
 
+// Megabytes are cut into pieces that are larger, and so few that they can be written while others wait.
+func TestMegabytesAreCutIntoFewPieces(t *testing.T) {
+	text := noise(1, 3<<20)
+	s := shelf{}
+	root, _ := s.put(text)
+	if got, err := piece.Join(root, s.get); err != nil || !bytes.Equal(got, text) {
+		t.Fatalf("%d bytes became %d, %v", len(text), len(got), err)
+	}
+	if most := 200; len(s) > most {
+		t.Errorf("%d bytes are %d pieces, want at most %d", len(text), len(s), most)
+	}
+	for h, data := range s {
+		if most := 128<<10 + 1; len(data) > most {
+			t.Errorf("piece %v has %d bytes, want at most %d", h, len(data), most)
+		}
+	}
+	for _, at := range []int{0, 1 << 20, len(text)} {
+		changed := append(append(append([]byte{}, text[:at]...), "something else"...), text[at:]...)
+		if _, added := s.put(changed); added > 300_000 {
+			t.Errorf("a change at %d cost %d bytes", at, added)
+		}
+	}
+}
+
 func TestDamageIsNoticed(t *testing.T) {
 	s := shelf{}
 	root, _ := s.put(noise(1, 100_000))

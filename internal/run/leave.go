@@ -147,6 +147,7 @@ func (x *execution) leaveIn(ctx context.Context, ns string, left []graph.Leaving
 	b.Events = append(b.Events, saved.Events...)
 	for _, s := range saved.Save {
 		b.Saves = append(b.Saves, s)
+		b.Weight += weigh(s)
 	}
 	return nil
 }

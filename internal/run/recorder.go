@@ -124,7 +124,7 @@ func (r *recorder) end(ctx context.Context, e End, reason string, left journal.B
 	e.FollowUps = followUps(e)
 	events := append(left.Events, r.ledger.closing(event.Status(e.Status), e.Error)...)
 	ended := event.RunEnded{Status: event.Status(e.Status), Reason: reason, Error: e.Error, Usage: e.Usage}
-	b := journal.Batch{Events: append(events, envelopes(ended)...), Saves: append(left.Saves, e), Promise: true}
+	b := journal.Batch{Events: append(events, envelopes(ended)...), Saves: append(left.Saves, e), Weight: left.Weight, Promise: true}
 	ticket, err := r.enqueueLocked(ctx, b)
 	r.mu.Unlock()
 	return e, r.await(ctx, b, ticket, err)

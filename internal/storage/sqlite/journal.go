@@ -30,12 +30,12 @@ type leased struct {
 }
 
 // fence returns the run if the lease is the current one.
-func (t *tx) fence(ctx context.Context, runID, thread, worker string, epoch int) (leased, error) {
+func fence(ctx context.Context, db asking, runID, thread, worker string, epoch int) (leased, error) {
 	var l leased
 	var w string
 	var e int
 	// The thread is asked for too, since an index that is damaged may lead to another run.
-	err := t.row(ctx, "SELECT no, thread, worker, epoch FROM runs WHERE id = ? AND thread_id = ?", runID, thread).Scan(&l.no, &l.threadNo, &w, &e)
+	err := db.row(ctx, "SELECT no, thread, worker, epoch FROM runs WHERE id = ? AND thread_id = ?", runID, thread).Scan(&l.no, &l.threadNo, &w, &e)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (w != worker || e != epoch) {
 		return l, fmt.Errorf("run %s, worker %s, epoch %d: %w", runID, worker, epoch, journal.ErrFenced)
 	}
@@ -75,7 +75,7 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 				wrote = true
 				continue
 			}
-			l, err := tx.fence(ctx, g.Chunk.Run, g.Chunk.Thread, g.Owner, g.Chunk.Epoch)
+			l, err := fence(ctx, tx, g.Chunk.Run, g.Chunk.Thread, g.Owner, g.Chunk.Epoch)
 			if errors.Is(err, journal.ErrFenced) {
 				if refused == nil {
 					refused = map[string]error{}
@@ -134,9 +134,12 @@ func (t *tx) appendChunk(ctx context.Context, l leased, c *journal.Chunk) error 
 	if c.Last > maxSeq || l.no > maxRuns {
 		return fmt.Errorf("there is no place for event %d of the run with number %d", c.Last, l.no)
 	}
-	data, err := t.shortenLines(ctx, l.threadNo, c.Data)
-	if err != nil {
-		return err
+	data := c.Data
+	if hasLong(data) {
+		var err error
+		if data, err = shortenLines(ctx, t, l.threadNo, data); err != nil {
+			return err
+		}
 	}
 	return t.exec(ctx, "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)",
 		journalKey(l.no, c.First), int64(c.Last), c.Epoch, int64(c.Sum), data)
@@ -156,7 +159,11 @@ func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error 
 		case graph.Kept:
 			err = t.saveKept(ctx, l.threadNo, l.no, s)
 		case graph.Shown:
-			err = t.savePieces(ctx, l.threadNo, s)
+			err = t.savePieces(ctx, l.threadNo, s.Pieces)
+		case checkpointRow:
+			err = t.insertCheckpoint(ctx, l.threadNo, l.no, s)
+		case keptRow:
+			err = t.insertKept(ctx, l.threadNo, l.no, s)
 		case run.Begin:
 			err = t.beginRun(ctx, l, s)
 		case run.End:

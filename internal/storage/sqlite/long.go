@@ -24,8 +24,8 @@ import (
 // events and requests have not, and all should have their pieces in common. A reference cannot be mistaken for a text: neither a
 // JSON value nor an event's line begins so. Pieces are written in the transaction of the row, before it, and go with the thread.
 
-// Texts of these lengths are kept in pieces. What is shorter costs less as it is, and what is longer would hold up everybody's
-// tokens: a thousand pieces take longer to write than a megabyte in one.
+// Texts of these lengths are kept in pieces. What is shorter costs less as it is, and what is longer is kept so only where that can be
+// done ahead (see ahead.go): the pieces of megabytes take longer to make and to write than everybody's tokens should wait.
 const (
 	longText    = 16 << 10
 	longestText = 1 << 20
@@ -62,22 +62,25 @@ func referenceIn(stored []byte) (r reference, ok bool) {
 	return reference{root, n, stored[0] == '&'}, err == nil && n >= 0
 }
 
-// shorten keeps a long text in pieces and returns what is stored in its place; a short one is returned as it is.
+// cutText cuts a text into pieces and returns what is stored in its place.
+func cutText(text []byte) (stored []byte, root piece.Hash, pieces map[piece.Hash][]byte) {
+	plain, escaped := withoutEscapes(text)
+	all := piece.Split(plain)
+	root = all[len(all)-1].Hash
+	pieces = make(map[piece.Hash][]byte, len(all))
+	for _, p := range all {
+		pieces[p.Hash] = p.Data
+	}
+	return []byte(reference{root, len(text), escaped}.String()), root, pieces
+}
+
+// shorten keeps a long text in pieces, in the transaction of what refers to it.
 func (t *tx) shorten(ctx context.Context, threadNo int64, text []byte) ([]byte, error) {
 	if !isLong(text) {
 		return text, nil
 	}
-	plain, escaped := withoutEscapes(text)
-	pieces := piece.Split(plain)
-	root := pieces[len(pieces)-1].Hash
-	byHash := make(map[piece.Hash][]byte, len(pieces))
-	for _, p := range pieces {
-		byHash[p.Hash] = p.Data
-	}
-	if err := t.keep(ctx, threadNo, root, byHash); err != nil {
-		return nil, err
-	}
-	return []byte(reference{root, len(text), escaped}.String()), nil
+	stored, root, pieces := cutText(text)
+	return stored, t.keep(ctx, threadNo, root, pieces)
 }
 
 // withoutEscapes spells < > & as themselves in JSON that has nothing but their escapes, so that json.HTMLEscape undoes it; any
@@ -138,12 +141,12 @@ func (t *tx) keep(ctx context.Context, threadNo int64, h piece.Hash, pieces map[
 }
 
 // shortenText is shorten for a column of text that may be empty.
-func (t *tx) shortenText(ctx context.Context, threadNo int64, text any) (any, error) {
+func shortenText(ctx context.Context, by shortener, threadNo int64, text any) (any, error) {
 	s, ok := text.(string)
 	if !ok || len(s) < longText {
 		return text, nil
 	}
-	short, err := t.shorten(ctx, threadNo, []byte(s))
+	short, err := by.shorten(ctx, threadNo, []byte(s))
 	return string(short), err
 }
 
@@ -159,15 +162,12 @@ func hasLong(data []byte) bool {
 	return false
 }
 
-// shortenLines is shorten for each line of a chunk.
-func (t *tx) shortenLines(ctx context.Context, threadNo int64, data []byte) ([]byte, error) {
-	if !hasLong(data) {
-		return data, nil
-	}
+// shortenLines is shorten for each line of a chunk. The data is not changed.
+func shortenLines(ctx context.Context, by shortener, threadNo int64, data []byte) ([]byte, error) {
 	var out []byte
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte{'\n'})
-		short, err := t.shorten(ctx, threadNo, line)
+		short, err := by.shorten(ctx, threadNo, line)
 		if err != nil {
 			return nil, err
 		}
@@ -188,6 +188,7 @@ const (
 // asking is how statements are run: on the readers' connections, or within a transaction.
 type asking interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	row(ctx context.Context, text string, args ...any) scanner
 }
 
 // shelf reads the pieces of one text of a thread.

@@ -40,7 +40,7 @@ func TestLengtheningUndoesShortening(t *testing.T) {
 		}
 		var stored []byte
 		err := db.write(context.Background(), false, func(ctx context.Context, tx *tx) (err error) {
-			stored, err = tx.shortenLines(ctx, 1, data)
+			stored, err = shortenLines(ctx, tx, 1, data)
 			return err
 		})
 		if err != nil {
@@ -149,39 +149,48 @@ func TestDamageOfALongTextIsTold(t *testing.T) {
 		"a piece is a list":    "UPDATE pieces SET data = x'01' WHERE instr(data, CAST(?1 AS BLOB))",
 		"all are missing":      "DELETE FROM pieces WHERE ?1 <> ''",
 	} {
-		c := newCollection(t)
-		text := string(noise(1, 100_000))
-		r, err := c.CreateRun(t.Context(), c.who, newRunOn(c.thread))
-		c.ok(t, err)
-		opening, _, err := journal.Opening(r.Run.ID, c.thread, event.Envelope{Event: event.TextDelta{Item: "m", Text: text}})
-		c.ok(t, err)
-		save := graph.Commit{
-			Checkpoint: graph.Checkpoint{ID: uuid.Must(uuid.NewV7()).String(), Parent: c.latest, Thread: c.thread, Source: event.FromLoop, At: now(), Versions: map[string]int64{"messages": 3}},
-			Blobs:      []graph.Blob{{Field: "messages", Version: 3, Data: json.RawMessage(`["` + text + `"]`)}},
-		}
-		refused, err := c.Append(t.Context(), []journal.Group{{Owner: "w", Chunk: opening, Saves: []any{save}}}, true)
-		if err != nil || len(refused) > 0 {
-			t.Fatal(err, refused)
-		}
-		if found, err := c.Check(t.Context()); err != nil || len(found) > 0 {
-			t.Fatalf("before: %v, %v", found, err)
-		}
-		c.exec(t, harm, text[50_000:50_020])
-		if _, err := c.Load(t.Context(), c.thread, "", ""); !isDamage(err) {
-			t.Errorf("%s: Load says %v", what, err)
-		}
-		if _, err := c.CopyThread(t.Context(), c.who, c.thread, "copy"); !isDamage(err) {
-			t.Errorf("%s: CopyThread says %v", what, err)
-		}
-		chunks, err := c.Read(t.Context(), r.Run.ID, 0, 1<<20)
-		if err != nil || len(chunks) != 1 || chunks[0].Intact() {
-			t.Errorf("%s: Read gives %d chunks as if they were whole, %v", what, len(chunks), err)
-		}
-		found, err := c.Check(t.Context())
-		all := strings.Join(found, "\n")
-		if err != nil || !strings.Contains(all, "run "+r.Run.ID) || !strings.Contains(all, "thread "+c.thread) {
-			t.Errorf("%s: the check finds %v, %v", what, found, err)
-		}
+		damageLong(t, what+", kept in one transaction", harm, 100_000, (*DB).untouched)
+		damageLong(t, what+", kept ahead", harm, 100_000, (*DB).Prepare)
+		damageLong(t, what+", of megabytes", harm, 2<<20, (*DB).Prepare)
+	}
+}
+
+func (db *DB) untouched(_ context.Context, g journal.Group) journal.Group { return g }
+
+func damageLong(t *testing.T, what, harm string, size int, prepare func(*DB, context.Context, journal.Group) journal.Group) {
+	t.Helper()
+	c := newCollection(t)
+	text := string(noise(1, size))
+	r, err := c.CreateRun(t.Context(), c.who, newRunOn(c.thread))
+	c.ok(t, err)
+	opening, _, err := journal.Opening(r.Run.ID, c.thread, event.Envelope{Event: event.TextDelta{Item: "m", Text: text}})
+	c.ok(t, err)
+	save := graph.Commit{
+		Checkpoint: graph.Checkpoint{ID: uuid.Must(uuid.NewV7()).String(), Parent: c.latest, Thread: c.thread, Source: event.FromLoop, At: now(), Versions: map[string]int64{"messages": 3}},
+		Blobs:      []graph.Blob{{Field: "messages", Version: 3, Data: json.RawMessage(`["` + text + `"]`)}},
+	}
+	refused, err := c.Append(t.Context(), []journal.Group{prepare(c.DB, t.Context(), journal.Group{Owner: "w", Chunk: opening, Saves: []any{save}})}, true)
+	if err != nil || len(refused) > 0 {
+		t.Fatal(err, refused)
+	}
+	if found, err := c.Check(t.Context()); err != nil || len(found) > 0 {
+		t.Fatalf("before: %v, %v", found, err)
+	}
+	c.exec(t, harm, text[50_000:50_020])
+	if _, err := c.Load(t.Context(), c.thread, "", ""); !isDamage(err) {
+		t.Errorf("%s: Load says %v", what, err)
+	}
+	if _, err := c.CopyThread(t.Context(), c.who, c.thread, "copy"); !isDamage(err) {
+		t.Errorf("%s: CopyThread says %v", what, err)
+	}
+	chunks, err := c.Read(t.Context(), r.Run.ID, 0, 1<<20)
+	if err != nil || len(chunks) != 1 || chunks[0].Intact() {
+		t.Errorf("%s: Read gives %d chunks as if they were whole, %v", what, len(chunks), err)
+	}
+	found, err := c.Check(t.Context())
+	all := strings.Join(found, "\n")
+	if err != nil || !strings.Contains(all, "run "+r.Run.ID) || !strings.Contains(all, "thread "+c.thread) {
+		t.Errorf("%s: the check finds %v, %v", what, found, err)
 	}
 }
 

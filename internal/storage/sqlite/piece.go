@@ -11,9 +11,9 @@ import (
 
 const insertPiece = "INSERT INTO pieces (thread, hash, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
-// savePieces keeps the pieces of a request that the thread does not have yet.
-func (t *tx) savePieces(ctx context.Context, threadNo int64, s graph.Shown) error {
-	for _, p := range s.Pieces {
+// savePieces keeps those pieces that the thread does not have yet.
+func (t *tx) savePieces(ctx context.Context, threadNo int64, pieces []piece.Piece) error {
+	for _, p := range pieces {
 		if err := t.exec(ctx, insertPiece, threadNo, p.Hash[:], p.Data); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
@@ -23,7 +24,7 @@ func noise(seed uint64, n int) string {
 
 // longTexts: however a backend keeps what is long and comes several times, all of it is given back to the byte, from every place,
 // also from a copy of the thread and when others that had the same text are gone.
-func longTexts(t *testing.T, b Backend) {
+func longTexts(t *testing.T, b Backend, write func(*testing.T, Backend, ...journal.Group)) {
 	ctx := t.Context()
 	th := newThread(t, b, alice, `{}`)
 	first := startRun(t, b, th.ID)
@@ -72,6 +73,11 @@ func longTexts(t *testing.T, b Backend) {
 		return got
 	}
 	journalIs(first, data, `{"whole":`+other+`}`+"\n")
+	huge := `{"a":1}` + "\n" + `{"huge":` + noise(3, 2<<20) + `}` + "\n"
+	last := startRun(t, b, newThread(t, b, alice, `{}`).ID)
+	write(t, b, group(last, 1, 2, huge, commit(last.Thread, "", 0, set("list", 1, `[`+noise(3, 2<<20)+`]`))))
+	journalIs(last, huge)
+	stateIs(last.Thread, `[`+noise(3, 2<<20)+`]`)
 	check := func(thread string) {
 		t.Helper()
 		got := stateIs(thread, `[`+long+`,`+other+`]`)
@@ -113,4 +119,38 @@ func longTexts(t *testing.T, b Backend) {
 	}
 	_, err = b.Read(ctx, second.ID, 0, 1000)
 	wantErr(t, "the journal of a deleted thread", err, journal.ErrGone)
+}
+
+// aheadOfALostLease: what is prepared by a worker that has lost its run is refused, and leaves nothing that anybody can read; what is
+// prepared and never written keeps nobody from writing it later.
+func aheadOfALostLease(t *testing.T, b Backend) {
+	p, ok := b.(journal.Preparer)
+	if !ok {
+		t.Skip("this store prepares nothing")
+	}
+	ctx := t.Context()
+	r := startRun(t, b, newThread(t, b, alice, `{}`).ID)
+	data := `{"long":` + noise(1, 300_000) + `}` + "\n"
+	p.Prepare(ctx, group(r, 1, 1, data)) // by a process that dies now
+	if chunks, err := b.Read(ctx, r.ID, 0, 1000); err != nil || len(chunks) > 0 {
+		t.Errorf("%d chunks can be read before they were written, %v", len(chunks), err)
+	}
+	mine := p.Prepare(ctx, group(r, 1, 1, data, commit(r.Thread, "", 0, set("list", 1, `[`+noise(1, 300_000)+`]`))))
+	must(t, b.Abandon(ctx, "node"))
+	taken, err := b.Claim(ctx, "node/2", time.Minute, 10, run.Between{Most: 100})
+	must(t, err)
+	if len(taken) != 1 || taken[0].ID != r.ID {
+		t.Fatalf("%d runs are claimed, want the one", len(taken))
+	}
+	for what, g := range map[string]journal.Group{"before": mine, "after": p.Prepare(ctx, group(r, 1, 1, data))} {
+		refused, err := b.Append(ctx, []journal.Group{g}, true)
+		must(t, err)
+		wantErr(t, "prepared "+what+" the lease was lost", refused[r.ID], journal.ErrFenced)
+	}
+	_, err = b.Load(ctx, r.Thread, "", "")
+	wantErr(t, "the state of a group that was refused", err, graph.ErrNoCheckpoint)
+	writeAhead(t, b, group(taken[0], 1, 1, data))
+	if chunks, err := b.Read(ctx, r.ID, 0, 1000); err != nil || len(chunks) != 1 || string(chunks[0].Data) != data {
+		t.Errorf("%d chunks are read of what the next worker wrote, %v", len(chunks), err)
+	}
 }

@@ -50,7 +50,9 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"what models were shown":          pieces,
 		"lists are stored by what is new": appendedLists,
 		"kept outcomes":                   keptOutcomes,
-		"long texts":                      longTexts,
+		"long texts":                      func(t *testing.T, b Backend) { longTexts(t, b, write) },
+		"long texts written ahead":        func(t *testing.T, b Backend) { longTexts(t, b, writeAhead) },
+		"what is ahead of a lost lease":   aheadOfALostLease,
 		"rollback":                        rollback,
 		"deleting a run":                  deleteRun,
 		"what was brought in confidence":  secrets,
@@ -141,6 +143,17 @@ func write(t *testing.T, b Backend, groups ...journal.Group) {
 	for r, err := range refused {
 		t.Fatalf("run %s: %v", r, err)
 	}
+}
+
+// writeAhead is write for those who have much to write, and let the store prepare it if it can.
+func writeAhead(t *testing.T, b Backend, groups ...journal.Group) {
+	t.Helper()
+	if p, ok := b.(journal.Preparer); ok {
+		for i := range groups {
+			groups[i] = p.Prepare(t.Context(), groups[i])
+		}
+	}
+	write(t, b, groups...)
 }
 
 func endRun(t *testing.T, b Backend, r run.Run, change ...func(*run.End)) {
