@@ -31,7 +31,7 @@ func (b *bench) start(kind string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch(exec.Command(self, "-serve", kind, "-data", filepath.Join(b.dir, uuid.NewString())), func(line string) string { return line })
+	return launch(exec.Command(self, "-serve", kind, "-data", filepath.Join(b.dir, uuid.NewString()), "-profile", b.profiles), func(line string) string { return line })
 }
 
 // launch starts a server that says where it listens on the first line of its output.
