@@ -118,7 +118,8 @@ func (x *execution) intend(ctx context.Context, recorded bool) error {
 	})
 }
 
-// close writes the outcome down, with the blocks that people see, all at once: a crash leaves no half of it.
+// close writes the outcome down, with the blocks that people see, all at once: a crash leaves no half of it. It does not wait for
+// the disk. Nobody sees the outcome before it is there, and the intention of the next call, which is waited for, stands behind it.
 func (x *execution) close(ctx context.Context, out Outcome, status item.Status) (Outcome, error) {
 	update, err := graph.EncodeWrites(out.Writes)
 	if err != nil {
@@ -126,7 +127,7 @@ func (x *execution) close(ctx context.Context, out Outcome, status item.Status) 
 	}
 	events := append(x.shown.end(resultID(x.call)), event.ItemEnded{Item: out.Result, Status: status, Update: update})
 	// The tool has done what it did, even if somebody cancels at this moment.
-	err = x.scope.Promise(context.WithoutCancel(ctx), events...)
+	err = x.scope.Emit(context.WithoutCancel(ctx), events...)
 	return out, err
 }
 

@@ -152,7 +152,7 @@ func (e *engine) save(source event.Source, next []Task, joins map[string][]strin
 	for i := range next {
 		next[i].ID = taskID(e.cp.ID, e.ns, next[i].Node, next[i].Path)
 	}
-	e.kept, e.saved, e.led, e.last = nil, false, done, nil
+	e.kept, e.saved, e.ours, e.led, e.last = nil, false, true, done, nil
 	if !e.storing() || e.x.Durability == Exit {
 		return nil
 	}

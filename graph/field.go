@@ -43,14 +43,15 @@ type definition struct {
 	// not checked: what a field may hold can become less, and the threads that hold more must still open.
 	check func(any) error
 	fold  func(old, update any, owned bool) folded
-	list  *listing // of fields whose values are lists
+	grow  *growing // of fields whose values are lists or maps
 }
 
-// listing is what storing only the appended elements takes.
-type listing struct {
+// growing is what storing only what is new takes.
+type growing struct {
 	length func(any) int
-	tail   func(v any, from int) ([]byte, error)
-	// since returns what v has after the elements of base, if it begins with them.
+	// tail encodes what v has beyond base, which it grew out of.
+	tail func(v, base any) ([]byte, error)
+	// since returns what v has after the elements of base, if it begins with them; nil for maps.
 	since func(v, base any) (any, bool)
 }
 
@@ -59,7 +60,7 @@ type folded struct {
 	value any
 	// same says that the update changed nothing.
 	same bool
-	// appended says that the old value is a prefix of the new one.
+	// appended says that the old value is a prefix of the new one, or has some of its keys with the same values.
 	appended bool
 	// verbatim says that what is new, the tail or else the whole value, is just the update.
 	verbatim bool
@@ -154,7 +155,8 @@ func Reduced[T any](name string, merge func(old, update T) T) Field[T] {
 	return Field[T]{d}
 }
 
-// Merge is a field that holds a map: an update adds and replaces keys, and an empty map clears them all.
+// Merge is a field that holds a map: an update adds and replaces keys, and an empty map clears them all. A checkpoint stores
+// only the keys that were added, and the whole map where one was replaced.
 func Merge[V any](name string) Field[map[string]V] {
 	d := define[map[string]V](name)
 	d.initial = map[string]V{}
@@ -167,7 +169,21 @@ func Merge[V any](name string) Field[map[string]V] {
 		sum := make(map[string]V, len(was)+len(add))
 		maps.Copy(sum, was)
 		maps.Copy(sum, add)
-		return folded{value: sum, verbatim: len(was) == 0}
+		fresh := len(sum) == len(was)+len(add) // else the chain of what is stored could grow for ever, and the map would not
+		return folded{value: sum, appended: fresh, verbatim: fresh}
+	}
+	d.grow = &growing{
+		length: func(v any) int { m, _ := v.(map[string]V); return len(m) },
+		tail: func(v, base any) ([]byte, error) {
+			was, _ := base.(map[string]V)
+			added := map[string]V{}
+			for k, e := range v.(map[string]V) {
+				if _, ok := was[k]; !ok {
+					added[k] = e
+				}
+			}
+			return json.Marshal(added)
+		},
 	}
 	return Field[map[string]V]{d}
 }

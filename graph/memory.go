@@ -154,7 +154,7 @@ func (sp *space) snapshot(c *Commit) (*Snapshot, error) {
 	return s, nil
 }
 
-// value follows a list back to the version that holds all of it.
+// value follows a list or a map back to the version that holds all of it.
 func (sp *space) value(field string, version int64) (json.RawMessage, error) {
 	var parts []json.RawMessage
 	for {
@@ -169,16 +169,20 @@ func (sp *space) value(field string, version int64) (json.RawMessage, error) {
 		version = b.Base
 	}
 	slices.Reverse(parts)
-	return concatLists(parts), nil
+	return concat(parts), nil
 }
 
-func concatLists(parts []json.RawMessage) json.RawMessage {
+// concat joins lists, or objects.
+func concat(parts []json.RawMessage) json.RawMessage {
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	out := []byte{'['}
+	var out []byte
 	for _, p := range parts {
 		p = bytes.TrimSpace(p)
+		if out == nil {
+			out = append(out, p[0])
+		}
 		inner := bytes.TrimSpace(p[1 : len(p)-1])
 		if len(inner) == 0 {
 			continue
@@ -188,7 +192,7 @@ func concatLists(parts []json.RawMessage) json.RawMessage {
 		}
 		out = append(out, inner...)
 	}
-	return append(out, ']')
+	return append(out, out[0]+2) // ']' and '}' stand two places behind what they close
 }
 
 // Piece returns a piece of what models were shown.

@@ -21,7 +21,8 @@ func (a *asked) Load(ctx context.Context, thread, ns, id string) (*graph.Snapsho
 	return a.Memory.Load(ctx, thread, ns, id)
 }
 
-// Of a thread that was made for the run nothing is read; a graph below may be entered again, and looks.
+// Of a thread that was made for the run nothing is read. A graph below is looked for only where it may have been entered before: when
+// the run goes on from a checkpoint that an earlier one made.
 func TestNewThreadIsNotLookedInto(t *testing.T) {
 	log := graph.List[string]("log")
 	say := func(_ context.Context, s *graph.Scope) (graph.Command, error) {
@@ -40,8 +41,16 @@ func TestNewThreadIsNotLookedInto(t *testing.T) {
 		if got, want := string(res.Values["log"]), `["in","x","in","x","x"]`; got != want {
 			t.Errorf("new thread %v: got %s, want %s", fresh, got, want)
 		}
-		if root := mem.loads[""]; fresh != (root == 0) || mem.loads["below"] == 0 {
+		if root := mem.loads[""]; fresh != (root == 0) || mem.loads["below"] != 0 {
 			t.Errorf("new thread %v: looked %v times", fresh, mem.loads)
 		}
+	}
+	mem := &asked{graph.NewMemory(), map[string]int{}}
+	x := graph.Execution{Thread: "t", Run: "r", Input: []byte(`{}`), Checkpoints: mem, Recorder: mem.Memory, InterruptBefore: []string{"second"}}
+	if _, err := g.Run(t.Context(), x); err != nil || mem.loads["below"] != 0 {
+		t.Fatalf("before the graph below: looked %v times, %v", mem.loads, err)
+	}
+	if _, err := g.Run(t.Context(), graph.Execution{Thread: "t", Run: "r2", Checkpoints: mem, Recorder: mem.Memory}); err != nil || mem.loads["below"] != 1 {
+		t.Errorf("from a checkpoint of before: looked %v times for the graph below, want one; %v", mem.loads["below"], err)
 	}
 }

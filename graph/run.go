@@ -84,6 +84,8 @@ type Result struct {
 	Interrupts []Interrupt
 	Checkpoint string
 	Next       []string
+
+	child *engine // of a sub-agent whose Values were left out
 }
 
 // DefaultRecursionLimit is how many steps a run may take unless it or its graph says otherwise.
@@ -131,10 +133,12 @@ type engine struct {
 	kept  []Outcome  // what is known of the tasks that are due at cp
 	ran   []string   // nodes whose results led to cp
 	saved bool       // cp is in the store
+	ours  bool       // cp was made by this Execution, and so were the ids of its tasks
 	// base is the checkpoint in the store that the next one follows. It differs from cp only where nothing is
 	// saved before the end.
 	base string
 
+	unborn  bool  // nothing can have been saved in this namespace before
 	started bool  // a first step was made: breakpoints count from then on
 	steps   int   // made by this run
 	out     Batch // to be recorded next
@@ -269,7 +273,7 @@ func (e *engine) stand(ctx context.Context, snap *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	e.st, e.cp, e.kept, e.saved, e.base = st, snap.Checkpoint, snap.Kept, true, snap.ID
+	e.st, e.cp, e.kept, e.saved, e.base, e.ours = st, snap.Checkpoint, snap.Kept, true, snap.ID, false
 	for _, o := range snap.Done {
 		e.ran = append(e.ran, o.Node)
 	}

@@ -204,6 +204,51 @@ func TestOnlyNewElementsOfAListAreStored(t *testing.T) {
 	}
 }
 
+func TestOnlyNewKeysOfAMapAreStored(t *testing.T) {
+	scores := graph.Merge[int]("scores")
+	score := func(m map[string]int) graph.NodeFunc { return does(graph.Update(scores.Set(m))) }
+	g := graph.New("scores", scores).
+		Node("one", score(map[string]int{"b": 1})).
+		Node("two", score(map[string]int{"a": 2, "c": 3})).
+		Node("left", score(map[string]int{"d": 4})).Node("right", score(map[string]int{"e": 5})). // in one step
+		Node("again", score(map[string]int{"a": 6, "f": 7})).
+		Node("clear", score(nil)).
+		Node("anew", score(map[string]int{"a": 8})).
+		Edge(graph.Start, "one").Edge("one", "two").Edge("two", "left").Edge("two", "right").Join([]string{"left", "right"}, "again").Edge("again", "clear").Edge("clear", "anew")
+	s := begin(t, g)
+	spy := &commits{Recorder: s.mem}
+	s.run(graph.Execution{Recorder: spy, Input: json.RawMessage(`{}`)})
+	type stored struct {
+		onBase bool
+		data   string
+	}
+	var got []stored
+	for _, c := range spy.all {
+		for _, b := range c.Blobs {
+			got = append(got, stored{b.Base != 0, string(b.Data)})
+		}
+	}
+	equal(t, "what is stored", got, []stored{
+		{false, `{}`}, {true, `{"b":1}`}, {true, `{"a":2,"c":3}`}, {true, `{"d":4,"e":5}`},
+		{false, `{"a":6,"b":1,"c":3,"d":4,"e":5,"f":7}`}, {false, `{}`}, {true, `{"a":8}`},
+	})
+	var states []map[string]int
+	for _, c := range spy.all[1:] {
+		snap, err := s.mem.Load(t.Context(), c.Checkpoint.Thread, "", c.Checkpoint.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state map[string]int
+		if err := json.Unmarshal(snap.Values["scores"], &state); err != nil {
+			t.Fatalf("step %d: %v in %s", c.Checkpoint.Step, err, snap.Values["scores"])
+		}
+		states = append(states, state)
+	}
+	equal(t, "the maps of the checkpoints", states, []map[string]int{
+		{}, {"b": 1}, {"a": 2, "b": 1, "c": 3}, {"a": 2, "b": 1, "c": 3, "d": 4, "e": 5}, {"a": 6, "b": 1, "c": 3, "d": 4, "e": 5, "f": 7}, {}, {"a": 8},
+	})
+}
+
 // commits sees what is saved.
 type commits struct {
 	graph.Recorder

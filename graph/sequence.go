@@ -206,9 +206,12 @@ func sequence[T any](name string, fold func(old, update []T, owned bool) ([]T, f
 		f.value = sum
 		return f
 	}
-	d.list = &listing{
+	d.grow = &growing{
 		length: func(v any) int { list, _ := v.([]T); return len(list) },
-		tail:   func(v any, from int) ([]byte, error) { return marshalList(v.([]T)[from:]) },
+		tail: func(v, base any) ([]byte, error) {
+			was, _ := base.([]T)
+			return marshalList(v.([]T)[len(was):])
+		},
 		since: func(v, base any) (any, bool) {
 			list, _ := v.([]T)
 			old, _ := base.([]T)

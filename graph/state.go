@@ -12,14 +12,14 @@ type cell struct {
 	value any
 	set   bool
 
-	// What is stored: the version, and how many elements of a list it holds. 0 if nothing is.
+	// What is stored: the version, 0 if nothing is; of a list or a map, the value then.
 	version int64
-	stored  int
+	stored  any
 	bytes   int // of the encoded value
 
 	// What happened since it was stored.
 	changed bool
-	grown   bool // a list that was only appended to
+	grown   bool // a list that was only appended to, or a map that only got new keys
 	writes  int
 	only    *Write // the update that is just what is new, if a single one was
 }
@@ -48,8 +48,8 @@ func loadState(g *Graph, snap *Snapshot) (state, error) {
 			return nil, fmt.Errorf("checkpoint %s: stored value of field %q: %w", snap.ID, d.name, err)
 		}
 		st[i] = cell{value: v, set: true, version: snap.Versions[d.name], bytes: len(raw), grown: true}
-		if d.list != nil {
-			st[i].stored = d.list.length(v)
+		if d.grow != nil {
+			st[i].stored = v
 		}
 	}
 	return st, nil
@@ -70,14 +70,14 @@ func (st state) fold(g *Graph, w *Write, owned bool) {
 		return
 	}
 	if !c.changed {
-		c.grown = d.list != nil && c.version != 0
+		c.grown = d.grow != nil && c.version != 0
 	}
 	c.grown = c.grown && f.appended
 	c.writes++
 	c.only = nil
-	// The whole of a list is stored where there is nothing to extend; it is then just the update only if the
-	// list was empty.
-	if c.writes == 1 && f.verbatim && (c.grown || d.list == nil || d.list.length(c.value) == 0) {
+	// The whole of a list or a map is stored where there is nothing to extend; it is then just the update only if it was
+	// empty.
+	if c.writes == 1 && f.verbatim && (c.grown || d.grow == nil || d.grow.length(c.value) == 0) {
 		c.only = w
 	}
 	c.value, c.set, c.changed = f.value, true, true
@@ -91,7 +91,7 @@ func (c *cell) blob(d *definition, version int64) (Blob, error) {
 	case c.only != nil:
 		b.Data, err = c.only.encoded()
 	case c.grown:
-		b.Data, err = d.list.tail(c.value, c.stored)
+		b.Data, err = d.grow.tail(c.value, c.stored)
 	default:
 		b.Data, err = d.encode(c.value)
 	}
@@ -105,8 +105,8 @@ func (c *cell) blob(d *definition, version int64) (Blob, error) {
 		c.bytes = len(b.Data)
 	}
 	c.version, c.changed, c.grown, c.writes, c.only = version, false, true, 0, nil
-	if d.list != nil {
-		c.stored = d.list.length(c.value)
+	if d.grow != nil {
+		c.stored = c.value
 	}
 	return b, nil
 }

@@ -116,8 +116,8 @@ type Checkpoint struct {
 type Blob struct {
 	Field   string
 	Version int64
-	// Base is the version that Data extends: Data is then a JSON list of the elements appended to it.
-	// With 0, Data is the whole value.
+	// Base is the version that Data extends: Data is then a JSON list of the elements appended to it, or an object of the
+	// members that it did not have. With 0, Data is the whole value.
 	Base int64
 	Data json.RawMessage
 }

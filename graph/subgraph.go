@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/tributary-ai/tributary/event"
@@ -72,7 +73,7 @@ func (*parentCommand) Error() string { return "a command for the parent graph" }
 
 // below makes the engine of a graph inside this one.
 func (e *engine) below(g *Graph, part string) *engine {
-	return &engine{g: g, x: e.x, ns: joinNS(e.ns, part), task: e.task, meter: e.meter, before: g.before, after: g.after}
+	return &engine{g: g, x: e.x, ns: joinNS(e.ns, part), task: e.task, meter: e.meter, before: g.before, after: g.after, unborn: e.ours}
 }
 
 // enter goes on from the namespace's own checkpoint, or begins with the input.
@@ -90,7 +91,8 @@ func (e *engine) enter(ctx context.Context, input []Write) error {
 }
 
 // revisit loads the namespace's latest checkpoint and counts how often this run has come here. What it recorded here
-// before, in an attempt that failed, may still be on its way to the store and is waited for.
+// before, in an attempt that failed, may still be on its way to the store and is waited for. A namespace that is named after a
+// task of this very Execution has no checkpoint when it is entered for the first time, and none is looked for.
 func (e *engine) revisit(ctx context.Context) (snap *Snapshot, visits int, err error) {
 	e.x.mu.Lock()
 	e.x.begun[e.ns]++
@@ -100,6 +102,9 @@ func (e *engine) revisit(ctx context.Context) (snap *Snapshot, visits int, err e
 		if err := e.x.record(ctx, Batch{Promise: true}); err != nil {
 			return nil, 0, err
 		}
+	}
+	if visits == 1 && e.unborn {
+		return nil, visits, nil
 	}
 	snap, err = e.load(ctx, "")
 	return snap, visits, err
@@ -125,8 +130,8 @@ func share(from *Graph, values state, to *Graph, base state) ([]Write, error) {
 				return nil, fmt.Errorf("graphs %q and %q share a field of different types: %w", from.name, to.name, err)
 			}
 		}
-		if base != nil && target.list != nil {
-			if tail, ok := target.list.since(v, base[at].value); ok {
+		if base != nil && target.grow != nil && target.grow.since != nil {
+			if tail, ok := target.grow.since(v, base[at].value); ok {
 				v = tail
 			}
 		}
@@ -146,8 +151,11 @@ type Child struct {
 	// Alone says that the node's execution runs no other child. Its namespace is then the execution's own, "node:execution",
 	// as a subgraph's is: LangGraph's clients look for the sub-agent of a call there.
 	Alone bool
-	// Input is an object of the child's fields: a json.RawMessage, a []Write, or what encodes as one.
+	// Input is an object of the child's fields: a json.RawMessage, a []Write, or what encodes as one. Writes are taken as they
+	// are, without being encoded and read again.
 	Input any
+	// OmitValues leaves Result.Values empty. [Decode] then returns the child's own values, which must not be changed.
+	OmitValues bool
 }
 
 // Run executes a graph as a sub-agent of this node, in a namespace of its own. All its events carry the child's task id.
@@ -158,11 +166,7 @@ func (s *Scope) Run(ctx context.Context, g *Graph, c Child) (Result, error) {
 	if err := g.Compile(); err != nil {
 		return Result{}, err
 	}
-	raw, err := encodePayload(c.Input)
-	if err != nil {
-		return Result{}, fmt.Errorf("input of sub-agent %q: %w", c.Task, err)
-	}
-	input, err := g.readWrites(raw)
+	input, err := c.writes(g)
 	if err != nil {
 		return Result{}, err
 	}
@@ -177,6 +181,33 @@ func (s *Scope) Run(ctx context.Context, g *Graph, c Child) (Result, error) {
 	return e.serve(ctx, c, s.engine.task, input)
 }
 
+// writes is the input of the child as updates of its fields.
+func (c Child) writes(g *Graph) ([]Write, error) {
+	if list, ok := c.Input.([]Write); ok {
+		return g.adoptAll(slices.DeleteFunc(slices.Clone(list), func(w Write) bool {
+			if w.def == nil {
+				return false // which adoptAll complains of
+			}
+			_, has := g.index[w.def.name]
+			return !has // as in an object from outside
+		}))
+	}
+	raw, err := encodePayload(c.Input)
+	if err != nil {
+		return nil, fmt.Errorf("input of sub-agent %q: %w", c.Task, err)
+	}
+	return g.readWrites(raw)
+}
+
+// resultOf is how a sub-agent stopped.
+func (e *engine) resultOf(c Child) (Result, error) {
+	r, err := e.result(!c.OmitValues)
+	if c.OmitValues {
+		r.child = e
+	}
+	return r, err
+}
+
 // serve runs a sub-agent between its TaskStarted and its TaskEnded.
 func (e *engine) serve(ctx context.Context, c Child, parent string, input []Write) (Result, error) {
 	snap, tries, err := e.revisit(ctx)
@@ -187,7 +218,7 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 		if err := e.stand(ctx, snap); err != nil {
 			return Result{}, err
 		}
-		return e.result(true)
+		return e.resultOf(c)
 	}
 	// After a crash the journal has its beginning already: it was written with the first checkpoint.
 	if recovered := snap != nil && snap.Run == e.x.Run && tries == 1; !recovered {
@@ -224,7 +255,7 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 	if e.stopped {
 		return Result{}, &Interruption{Interrupts: e.open}
 	}
-	return e.result(true)
+	return e.resultOf(c)
 }
 
 // ended tells how a sub-agent ended, and why if it did not succeed.
@@ -294,6 +325,16 @@ func (m *meter) sum() item.Usage {
 // Decode reads a field of a result.
 func Decode[T any](r Result, f Field[T]) (T, error) {
 	var v T
+	if r.child != nil {
+		i, ok := r.child.g.index[f.def.name]
+		if !ok || !r.child.st[i].set {
+			return v, nil
+		}
+		if own, ok := r.child.st[i].value.(T); ok {
+			return own, nil
+		}
+		return v, fmt.Errorf("field %q of graph %q holds a %T, not a %T", f.def.name, r.child.g.name, r.child.st[i].value, v)
+	}
 	raw, ok := r.Values[f.def.name]
 	if !ok {
 		return v, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -199,6 +200,38 @@ func TestSubAgentsAreTasksOfTheRun(t *testing.T) {
 	}
 	equal(t, "notes", strs(t, r.Values["notes"]), []string{"thought about call-1, answered", "thought about call-2, answered yes"})
 	equal(t, "each thought once", runs.n, map[string]int{"call-1 thinks": 1, "call-2 thinks": 1})
+}
+
+// What a child gives back without encoding it is what it would have given back, when it works and when it has ended before.
+func TestAChildHandsItsValuesOverAsTheyAre(t *testing.T) {
+	child := graph.New("child", topic, notes).Node("a", func(_ context.Context, s *graph.Scope) (graph.Command, error) {
+		return graph.Update(notes.Add("about " + topic.Get(s))), nil
+	}).Edge(graph.Start, "a")
+	other, missing := graph.LastValue[int]("topic"), graph.LastValue[string]("missing")
+	g := graph.New("parent", notes).Node("parent", func(ctx context.Context, s *graph.Scope) (graph.Command, error) {
+		input := []graph.Write{topic.Set("rivers"), missing.Set("a field that the child does not have")}
+		for _, omit := range []bool{true, false, true} { // once it works, and then it has ended
+			r, err := s.Run(ctx, child, graph.Child{Task: "c", Input: input, OmitValues: omit})
+			if err != nil {
+				return graph.Command{}, err
+			}
+			if (r.Values == nil) != omit {
+				t.Errorf("values left out: %v, want %v", r.Values == nil, omit)
+			}
+			got, err := graph.Decode(r, notes.Field)
+			equal(t, fmt.Sprintf("notes, %v", err), got, []string{"about rivers"})
+			what, err := graph.Decode(r, topic)
+			equal(t, fmt.Sprintf("topic, %v", err), what, "rivers")
+			if none, err := graph.Decode(r, missing); err != nil || none != "" {
+				t.Errorf("a field that the child does not have: %q, %v", none, err)
+			}
+			if _, err := graph.Decode(r, other); err == nil {
+				t.Error("a field of another type was read")
+			}
+		}
+		return graph.Command{}, nil
+	}).Edge(graph.Start, "parent")
+	begin(t, g).input(`{}`)
 }
 
 // A recorder may answer before it has stored; a subgraph that is tried again goes on from what it recorded before.

@@ -72,7 +72,7 @@ func (w *work) step(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 	defer cancel()
 	done, err := w.run(ctx, limited, s, child, graph.Child{
 		Task: task, Agent: s.Node(), Title: step.Title, Uncalled: true,
-		Input: map[string]any{"messages": []item.Message{item.UserText("in_"+task, w.task(base, p, step))}},
+		Input: []graph.Write{messages.Add(item.UserText("in_"+task, w.task(base, p, step)))}, OmitValues: true,
 	})
 	var res Result
 	var found map[int]Source

@@ -115,7 +115,7 @@ func main() {
 	switch {
 	case flag.NArg() > 0:
 	case *kind == researchKind:
-		err = researchProcess(*data)
+		err = researchProcess(*data, *profiles)
 	case *kind != "":
 		err = serve(*kind, *data)
 	default:

@@ -36,7 +36,7 @@ func (b *bench) startIn(kind, dir string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch(exec.Command(self, "-serve", kind, "-data", dir), func(line string) string { return line })
+	return launch(exec.Command(self, "-serve", kind, "-data", dir, "-profile", b.profiles), func(line string) string { return line })
 }
 
 // launch starts a server that says where it listens on the first line of its output.

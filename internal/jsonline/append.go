@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -17,6 +18,9 @@ func AppendString(dst []byte, s string) []byte {
 
 // AppendEscaped writes the inside of a JSON string, for those who put one together.
 func AppendEscaped(dst []byte, s string) []byte {
+	if len(s) >= 1<<10 { // at once, and not by doubling; some of it is escaped, and nobody knows how much
+		dst = slices.Grow(dst, len(s)+len(s)/32)
+	}
 	start := 0
 	for i := 0; i < len(s); {
 		i += plain(s[i:])

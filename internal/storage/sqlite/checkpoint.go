@@ -324,13 +324,13 @@ func (s *states) value(ctx context.Context, field string, version int64) (json.R
 	if base := chain[0].base; base != 0 {
 		return nil, s.lost(errMissing, "version %d of field %q", base, field)
 	}
-	v := joinLists(parts)
+	v := joinParts(parts)
 	s.memo[blobKey{field, version}] = v
 	return v, nil
 }
 
-// joinLists concatenates JSON lists. A single part is any value and is returned as it is.
-func joinLists(parts [][]byte) json.RawMessage {
+// joinParts concatenates JSON lists, or objects that have no key in common. A single part is any value and is returned as it is.
+func joinParts(parts [][]byte) json.RawMessage {
 	if len(parts) == 1 {
 		return parts[0]
 	}
@@ -338,9 +338,13 @@ func joinLists(parts [][]byte) json.RawMessage {
 	for _, p := range parts {
 		size += len(p)
 	}
-	out := append(make([]byte, 0, size), '[')
+	from, to := byte('['), byte(']')
+	if first := bytes.TrimSpace(parts[0]); len(first) > 0 && first[0] == '{' {
+		from, to = '{', '}'
+	}
+	out := append(make([]byte, 0, size), from)
 	for _, p := range parts {
-		inner := bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(p), []byte{'['}), []byte{']'}))
+		inner := bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(p), []byte{from}), []byte{to}))
 		if len(inner) == 0 {
 			continue
 		}
@@ -349,7 +353,7 @@ func joinLists(parts [][]byte) json.RawMessage {
 		}
 		out = append(out, inner...)
 	}
-	return append(out, ']')
+	return append(out, to)
 }
 
 // StateBytes is what a thread's checkpoints take up, keys included, without the overhead of pages. Long texts are not counted:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tributary-ai/tributary/event"
@@ -146,6 +147,22 @@ func appendedLists(t *testing.T, b Backend) {
 	list, err := b.List(ctx, th.ID, "", "", 100)
 	must(t, err)
 	wantJSON(t, "an older list", list[len(list)-2].Values["list"], `[1,"x",2,"x"]`)
+}
+
+func grownObjects(t *testing.T, b Backend) {
+	ctx := t.Context()
+	th := newThread(t, b, alice, `{}`)
+	long := strings.Repeat("a long text, which is kept in pieces; ", 1000)
+	c1 := commit(th.ID, "", 0, set("map", 1, ` { } `))
+	c2 := commit(th.ID, c1.Checkpoint.ID, 1, appended("map", 2, 1, `{"b":{"x":[1]}}`))
+	c3 := commit(th.ID, c2.Checkpoint.ID, 2, appended("map", 3, 2, `{"a":"`+long+`","d":null}`))
+	c4 := commit(th.ID, c3.Checkpoint.ID, 3, appended("map", 4, 3, ` {"c" : "}"} `))
+	must(t, b.SaveState(ctx, alice, th.ID, run.Idle, []graph.Save{c1, c2, c3, c4}))
+	for i, want := range []string{`{}`, `{"b":{"x":[1]}}`, `{"b":{"x":[1]},"a":"` + long + `","d":null}`, `{"b":{"x":[1]},"a":"` + long + `","d":null,"c":"}"}`} {
+		got, err := b.Load(ctx, th.ID, "", []graph.Commit{c1, c2, c3, c4}[i].Checkpoint.ID)
+		must(t, err)
+		wantJSON(t, fmt.Sprintf("the map after %d additions", i), got.Values["map"], want)
+	}
 }
 
 func keptOutcomes(t *testing.T, b Backend) {

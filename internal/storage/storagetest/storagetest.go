@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"checkpoints":                     checkpoints,
 		"what models were shown":          pieces,
 		"lists are stored by what is new": appendedLists,
+		"maps are stored by what is new":  grownObjects,
 		"kept outcomes":                   keptOutcomes,
 		"long texts":                      func(t *testing.T, b Backend) { longTexts(t, b, write) },
 		"long texts written ahead":        func(t *testing.T, b Backend) { longTexts(t, b, writeAhead) },
