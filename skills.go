@@ -159,6 +159,7 @@ func skilled(err error) error {
 // Options has the lead agent tell models of the skills, and load them; for the place of that name in lead.Options. The files of a skill that
 // is loaded are put into the thread's folder as long as room, which may be nil, has no objection; without withFiles they are not.
 func (s *Skills) Options(withFiles bool, room func(folder *os.Root, bytes int64, files int) error) *middleware.SkillOptions {
+	within := path.Join(files.Top, skillFolder("")) + "/" // put together here: there may be hundreds of them, before every run
 	return &middleware.SkillOptions{
 		Tool: SkillTool,
 		List: func(_ context.Context, step *agent.Step) ([]middleware.Skill, error) {
@@ -166,7 +167,7 @@ func (s *Skills) Options(withFiles bool, room func(folder *os.Root, bytes int64,
 			var out []middleware.Skill
 			for _, k := range all {
 				if k.Problem == "" && !k.Off {
-					out = append(out, middleware.Skill{Name: k.Name, Description: k.Description, Path: path.Join(files.Top, skillFolder(k.Name), skill.File), Tools: toolsOf(k.Tools), Secrets: k.Secrets})
+					out = append(out, middleware.Skill{Name: k.Name, Description: k.Description, Path: within + k.Name + "/" + skill.File, Tools: toolsOf(k.Tools), Secrets: k.Secrets})
 				}
 			}
 			return out, err

@@ -157,6 +157,15 @@ func (m ownItems) Get(ctx context.Context, namespace []string, key string) (json
 	return it.Value, err == nil, err
 }
 
+// Stamp is for package memory: what is remembered of a person may be long, and is asked for before every run.
+func (m ownItems) Stamp(ctx context.Context, namespace []string, key string) (string, bool, error) {
+	stamp, err := m.items.ItemStamp(ctx, m.who, namespace, key)
+	if errors.Is(err, run.ErrNotFound) {
+		return "", false, nil
+	}
+	return stamp, err == nil, err
+}
+
 func (m ownItems) Put(ctx context.Context, namespace []string, key string, value json.RawMessage) error {
 	return m.items.PutItem(ctx, m.who, run.Item{Namespace: namespace, Key: key, Value: value})
 }

@@ -49,7 +49,7 @@ type member struct {
 	graph func() (*graph.Graph, error)
 }
 
-func newMember(sub Sub, parent Options, depth int) *member {
+func newMember(sub Sub, parent *Options, depth int) *member {
 	return &member{sub, sync.OnceValues(func() (*graph.Graph, error) {
 		o := sub.Options
 		if sub.Make != nil {
@@ -58,7 +58,7 @@ func newMember(sub Sub, parent Options, depth int) *member {
 				return nil, err
 			}
 		}
-		return build(o.under(sub.Name, parent), depth+1)
+		return build(o.under(sub.Name, *parent), depth+1)
 	})}
 }
 
@@ -82,7 +82,7 @@ func (o Options) under(name string, parent Options) Options {
 
 // newSubTool makes a tool of one sub-agent. Its call may be repeated: the child goes on from its own checkpoint.
 func newSubTool(sub Sub, parent Options, depth int) (*subTool, error) {
-	m := newMember(sub, parent, depth)
+	m := newMember(sub, &parent, depth)
 	if _, err := m.graph(); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
@@ -70,20 +70,21 @@ func newTeamTool(team Team, parent Options, depth int) (*subTool, error) {
 	}
 	t := &subTool{limits: parent.Limits, members: map[string]*member{}, team: &team}
 	var names []string
-	text := team.Description
+	var text strings.Builder // there may be hundreds of members
+	text.WriteString(team.Description)
 	for _, sub := range team.Members {
-		if sub.Name == "" || slices.Contains(names, sub.Name) {
+		if sub.Name == "" || t.members[sub.Name] != nil {
 			return nil, fmt.Errorf("team %q: a member needs a name of its own, not %q", team.Tool, sub.Name)
 		}
 		names = append(names, sub.Name)
-		text += "\n- " + sub.Name + ": " + sub.Description
-		t.members[sub.Name] = newMember(sub, parent, depth)
+		text.WriteString("\n- " + sub.Name + ": " + sub.Description)
+		t.members[sub.Name] = newMember(sub, &parent, depth)
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("team %q has no members", team.Tool)
 	}
 	schema, err := teamSchema(names, team.Background != nil)
-	t.spec = tool.Spec{Name: team.Tool, Description: text, Schema: schema, Repeatable: true}
+	t.spec = tool.Spec{Name: team.Tool, Description: text.String(), Schema: schema, Repeatable: true}
 	return t, err
 }
 

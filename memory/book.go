@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -21,6 +20,12 @@ import (
 type Store interface {
 	Get(ctx context.Context, namespace []string, key string) (value json.RawMessage, ok bool, err error)
 	Put(ctx context.Context, namespace []string, key string, value json.RawMessage) error
+}
+
+// Stamped is a [Store] that tells one state of a value from another without reading it, which a [Book] asks for before every run. Equal
+// stamps are of equal values.
+type Stamped interface {
+	Stamp(ctx context.Context, namespace []string, key string) (stamp string, ok bool, err error)
 }
 
 // Whose memory it is: what one agent remembers of one person.
@@ -70,6 +75,7 @@ type Book struct {
 	opt   Options
 	seed  maphash.Seed
 	locks [64]sync.Mutex // of owners: a change reads, and then writes
+	heads heads
 }
 
 // New makes a book.
@@ -222,13 +228,9 @@ func (b *Book) Reminder(ctx context.Context, w Whose) (Reminder, error) {
 	if err != nil {
 		return Reminder{}, err
 	}
-	raw, ok, err := b.store(w.Owner).Get(ctx, w.namespace(), documentKey)
+	h, ok, err := b.head(ctx, w)
 	if err != nil || !ok {
 		return Reminder{Erased: s.Erased}, err
-	}
-	h, err := headOf(raw)
-	if err != nil {
-		return Reminder{}, err
 	}
 	out := Reminder{Text: h.Reminder, Erased: h.Erased + s.Erased}
 	if h.Off || s.Off {
@@ -243,23 +245,6 @@ func (b *Book) Reminder(ctx context.Context, w Whose) (Reminder, error) {
 		out.Text = remind(&r.Document, b.opt.Budget, b.opt.Corrections, b.now())
 	}
 	return out, nil
-}
-
-// headOf decodes the beginning of a row.
-func headOf(raw []byte) (h head, err error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	var name json.Token
-	for range 2 { // the brace, and the first name
-		if name, err = dec.Token(); err != nil {
-			return h, err
-		}
-	}
-	if name == "head" {
-		return h, dec.Decode(&h)
-	}
-	var r row // somebody wrote it back in another order
-	err = json.Unmarshal(raw, &r)
-	return r.Head, err
 }
 
 // digest stands for a content that is not kept.

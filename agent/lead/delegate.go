@@ -2,7 +2,6 @@ package lead
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tributary-ai/tributary/agent"
@@ -120,8 +119,13 @@ func (a *assembly) delegation() (team *agent.Team, off string, err error) {
 
 // customMember makes a custom agent a sub-agent.
 func (a *assembly) customMember(team *agent.Team, d Definition) error {
-	if a.parts.Definition != nil && a.parts.Definition.Name == d.Name || slices.ContainsFunc(team.Members, func(s agent.Sub) bool { return s.Name == d.Name }) {
-		return nil // it is this one, or a built-in one has its name
+	if a.parts.Definition != nil && a.parts.Definition.Name == d.Name {
+		return nil // it is this one
+	}
+	for i := range team.Members { // by number: a member is a large value, and there may be hundreds
+		if team.Members[i].Name == d.Name {
+			return nil // a built-in one has its name
+		}
 	}
 	sub := agent.Sub{Name: d.Name, Description: d.Description, Timeout: d.Timeout, Make: func() (agent.Options, error) {
 		o, _, err := a.customOptions(d)

@@ -2,12 +2,14 @@ package custom_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -152,6 +154,32 @@ func TestFilesWrittenByHandCountAndBrokenOnesAreNamed(t *testing.T) {
 	}
 	if err := s.Delete("local", "broken"); err != nil {
 		t.Errorf("a broken one cannot be deleted: %v", err)
+	}
+}
+
+// Agents are listed before every run that may delegate. Those that have not changed are neither read nor parsed again, and their folder is not
+// listed.
+func TestListingAgainCostsLittle(t *testing.T) {
+	const n = 50
+	data := t.TempDir()
+	s := custom.New(data)
+	for i := range n {
+		if _, err := s.Create("local", custom.Agent{Name: fmt.Sprint("agent-", i), Description: "Knows rivers.", Soul: "You know rivers.", Skills: []string{"report"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() {
+		if all, err := s.List("local"); err != nil || len(all) != n {
+			t.Fatalf("%d agents, %v; want %d", len(all), err, n)
+		}
+	}
+	list() // makes the file that readers lock
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(data, "agents", "local"), long, long); err != nil {
+		t.Fatal(err)
+	}
+	if each := testing.AllocsPerRun(5, list) / n; each > 10 { // one that is read and parsed takes a hundred and more
+		t.Errorf("listing allocates %.1f times for each agent that is known, want at most 10", each)
 	}
 }
 

@@ -206,6 +206,8 @@ type AssistantPatch struct {
 type Items interface {
 	PutItem(ctx context.Context, who Identity, it Item) error
 	Item(ctx context.Context, who Identity, namespace []string, key string, refresh time.Duration) (Item, error)
+	// ItemStamp tells one state of an item from another without reading its value: equal stamps are of equal values.
+	ItemStamp(ctx context.Context, who Identity, namespace []string, key string) (string, error)
 	DeleteItem(ctx context.Context, who Identity, namespace []string, key string) error
 	SearchItems(ctx context.Context, who Identity, q ItemQuery) ([]Item, error)
 	Namespaces(ctx context.Context, who Identity, q NamespaceQuery) ([][]string, error)

@@ -2,7 +2,6 @@ package shelf
 
 import (
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -10,8 +9,7 @@ import (
 type Folder struct {
 	Name string
 	own  *os.Root
-	dir  string // where own is
-	at   string // the name under which it is at the moment
+	place
 }
 
 // Stamp is what a file looks like from outside: as long as it is the same, so is the file. The zero Stamp is that of no file.
@@ -24,10 +22,14 @@ type Stamp struct {
 // Stamp is that of a file of the folder, without following a link. It is one question to the system, by the file's path: hundreds of folders
 // are looked at before every run, and nothing of a file is told by its stamp.
 func (f Folder) Stamp(file string) Stamp {
-	info, err := os.Lstat(filepath.Join(f.dir, f.at, file))
+	info, err := os.Lstat(f.path + string(os.PathSeparator) + file)
 	if err != nil {
 		return Stamp{}
 	}
+	return stampOf(info)
+}
+
+func stampOf(info os.FileInfo) Stamp {
 	s := Stamp{size: info.Size(), when: info.ModTime().UnixNano()}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.inode = stat.Ino

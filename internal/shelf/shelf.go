@@ -12,7 +12,8 @@
 //   - A shelf that keeps versions ([Shelf.Keep]) has the latest of what was replaced; each is as whole as what replaced it.
 //   - Several processes may use a shelf at once. Writers wait for each other; readers see one state of a folder, and wait only while
 //     one is swapped for another.
-//   - People may write and change folders by hand: nothing is kept in memory here, so that the next reader sees it.
+//   - People may write and change folders by hand, and the next reader sees it. Names alone are kept in memory, for as long as the
+//     time of the owner's folder says that nothing was put there, renamed or removed.
 //   - All reading and writing goes through [os.Root]: no link leads out of the shelf. Whether a file is as it was is asked by its path.
 package shelf
 
@@ -23,25 +24,23 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 )
 
 // Shelf holds folders. It is safe for concurrent use.
 type Shelf struct {
-	dir  string
-	keep int
+	dir    string
+	keep   int
+	listed listings
 }
 
 // New is the shelf in a folder, which is made when something is put there first.
 func New(dir string) *Shelf { return &Shelf{dir: dir} }
 
 // Keep is the same shelf, which keeps that many of the versions that were replaced under each name.
-func (s *Shelf) Keep(versions int) *Shelf { return &Shelf{s.dir, versions} }
+func (s *Shelf) Keep(versions int) *Shelf { return &Shelf{dir: s.dir, keep: versions} }
 
 // longestName and longestOwner are how long an element of a path becomes. File systems end at 255.
 const (
@@ -85,8 +84,8 @@ func folderOf(owner string) string {
 
 // Names lists the folders of an owner, sorted.
 func (s *Shelf) Names(owner string) (names []string, err error) {
-	err = s.each(owner, func(_ *os.Root, name, _ string) error {
-		names = append(names, name)
+	err = s.each(owner, func(_ *os.Root, p place) error {
+		names = append(names, p.name)
 		return nil
 	})
 	return names, err
@@ -94,41 +93,7 @@ func (s *Shelf) Names(owner string) (names []string, err error) {
 
 // Each calls look with every folder of an owner, by name. They stay as they are until it returns; look must not write.
 func (s *Shelf) Each(owner string, look func(Folder) error) error {
-	dir := filepath.Join(s.dir, folderOf(owner))
-	return s.each(owner, func(own *os.Root, name, at string) error { return look(Folder{name, own, dir, at}) })
-}
-
-// each calls found with the name of every folder, and with the one under which it is at the moment.
-func (s *Shelf) each(owner string, found func(own *os.Root, name, at string) error) error {
-	own, err := s.open(owner)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer own.Close()
-	free, err := lock(own, swapping, syscall.LOCK_SH)
-	if err != nil {
-		return err
-	}
-	defer free()
-	entries, err := fs.ReadDir(own.FS(), ".")
-	if err != nil {
-		return err
-	}
-	at := map[string]string{}
-	for _, e := range entries { // in the order of their names: what is to be replaced comes first
-		if name := strings.TrimPrefix(e.Name(), past); e.IsDir() && Valid(name) {
-			at[name] = e.Name()
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(at)) {
-		if err := found(own, name, at[name]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.each(owner, func(own *os.Root, p place) error { return look(Folder{p.name, own, p}) })
 }
 
 // Read calls look with a folder, which stays as it is until look returns; [fs.ErrNotExist] if there is none. look must not write.

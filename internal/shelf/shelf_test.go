@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -220,5 +221,57 @@ func TestLinksAreNoFolders(t *testing.T) {
 	}
 	if err := put(s, "local", "link", "x"); err == nil {
 		t.Error("a link was replaced")
+	}
+}
+
+// The names of a folder that was left alone for a while are remembered until its time says that something has changed; a time that is too young to be
+// trusted is not.
+func TestNamesAreRememberedUntilTheFolderHasChanged(t *testing.T) {
+	for _, c := range []struct {
+		age  time.Duration // of the owner's folder, when it is listed
+		want []string      // after a change that left no trace in the folder's time
+	}{{time.Hour, []string{"a"}}, {time.Second, []string{"a", "b"}}} {
+		dir := t.TempDir()
+		s, own := shelf.New(dir), filepath.Join(dir, "local")
+		names := func() []string {
+			t.Helper()
+			got, err := s.Names("local")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		if err := put(s, "local", "a", "x"); err != nil {
+			t.Fatal(err)
+		}
+		names() // makes the file that readers lock
+		then := time.Now().Add(-c.age)
+		age := func(to time.Time) {
+			t.Helper()
+			if err := os.Chtimes(own, to, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		age(then)
+		if got := names(); !slices.Equal(got, []string{"a"}) {
+			t.Fatalf("there are %q, want a", got)
+		}
+		if err := os.Mkdir(filepath.Join(own, "b"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		age(then)
+		if got := names(); !slices.Equal(got, c.want) {
+			t.Errorf("a folder that changed %v ago, and now without a trace, has %q, want %q", c.age, got, c.want)
+		}
+		age(then.Add(time.Minute))
+		if got := names(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("after a change there are %q, want a and b", got)
+		}
+		if err := s.Remove("local", "a"); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(); !slices.Equal(got, []string{"b"}) {
+			t.Errorf("after one was removed there are %q, want b", got)
+		}
 	}
 }

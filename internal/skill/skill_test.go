@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributary-ai/tributary/internal/skill"
 )
@@ -248,5 +249,28 @@ func BenchmarkList(b *testing.B) {
 		if _, err := s.List("local"); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// Skills are listed before every run. Those that have not changed are neither read nor parsed again, and their folder is not listed.
+func TestListingAgainCostsLittle(t *testing.T) {
+	const n = 100
+	data := t.TempDir()
+	for i := range n {
+		lay(t, data, map[string]string{fmt.Sprintf("skills/custom/anna/skill-%d/SKILL.md", i): "---\ndescription: Does it.\nallowed-tools: [a, b]\n---\nDo it."})
+	}
+	s := skill.New(data)
+	list := func() {
+		if all, err := s.List("anna"); err != nil || len(all) < n {
+			t.Fatalf("%d skills, %v; want %d", len(all), err, n)
+		}
+	}
+	list() // makes the file that readers lock
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(data, "skills", "custom", "anna"), long, long); err != nil {
+		t.Fatal(err)
+	}
+	if each := testing.AllocsPerRun(5, list) / n; each > 8 { // one that is read and parsed takes a hundred
+		t.Errorf("listing allocates %.1f times for each skill that is known, want at most 8", each)
 	}
 }

@@ -88,6 +88,22 @@ func (db *DB) Item(ctx context.Context, who run.Identity, namespace []string, ke
 	return it, err
 }
 
+// ItemStamp tells one state of an item from another without reading its value, which may be long; run.ErrNotFound if there is none. Equal
+// stamps are of equal values.
+func (db *DB) ItemStamp(ctx context.Context, who run.Identity, namespace []string, key string) (string, error) {
+	ns, err := namespaceText(namespace)
+	if err != nil {
+		return "", err
+	}
+	var updated, sum int64
+	err = db.reads.row(ctx, "SELECT updated, sum FROM items WHERE owner = ? AND ns = ? AND key = ? AND (expires = 0 OR expires > ?)",
+		who.Owner, ns, key, micros(now())).Scan(&updated, &sum)
+	if err != nil {
+		return "", found(err, "item", key)
+	}
+	return fmt.Sprintf("%x.%x", updated, uint64(sum)), nil
+}
+
 // DeleteItem removes a value, if it is there.
 func (db *DB) DeleteItem(ctx context.Context, who run.Identity, namespace []string, key string) error {
 	ns, err := namespaceText(namespace)

@@ -86,7 +86,16 @@ func put(t *testing.T, b Backend, ns, key, value string, change ...func(*run.Ite
 func items(t *testing.T, b Backend) {
 	ctx := t.Context()
 	put(t, b, "a.b", "k", `{"v":1}`)
+	first, err := b.ItemStamp(ctx, alice, []string{"a", "b"}, "k")
+	must(t, err)
 	put(t, b, "a.b", "k", `{"v":2}`)
+	second, err := b.ItemStamp(ctx, alice, []string{"a", "b"}, "k")
+	must(t, err)
+	if again, err := b.ItemStamp(ctx, alice, []string{"a", "b"}, "k"); err != nil || again != second || first == second {
+		t.Errorf("the stamps are %q, after a change %q, and without one %q, %v", first, second, again, err)
+	}
+	_, err = b.ItemStamp(ctx, bob, []string{"a", "b"}, "k")
+	wantErr(t, "the stamp of somebody else's", err, run.ErrNotFound)
 	it, err := b.Item(ctx, alice, []string{"a", "b"}, "k", 0)
 	must(t, err)
 	wantJSON(t, "value", it.Value, `{"v":2}`)
@@ -105,6 +114,8 @@ func items(t *testing.T, b Backend) {
 	put(t, b, "a", "past", `{}`, func(it *run.Item) { it.ExpiresAt = now().Add(-time.Second) })
 	_, err = b.Item(ctx, alice, []string{"a"}, "past", 0)
 	wantErr(t, "expired", err, run.ErrNotFound)
+	_, err = b.ItemStamp(ctx, alice, []string{"a"}, "past")
+	wantErr(t, "the stamp of what has expired", err, run.ErrNotFound)
 	_, err = b.Sweep(ctx, now(), 10)
 	must(t, err)
 
