@@ -45,6 +45,8 @@ type execution struct {
 	child bool
 	// ran says that the tool was called.
 	ran bool
+	// once says that it must not be called again: what came of it is known from here or never.
+	once bool
 	// shown is what the tool has shown of its result.
 	shown shown
 	// writes are what a sub-agent's work writes into its caller's state.
@@ -118,8 +120,8 @@ func (x *execution) intend(ctx context.Context, recorded bool) error {
 	})
 }
 
-// close writes the outcome down, with the blocks that people see, all at once: a crash leaves no half of it. It does not wait for
-// the disk. Nobody sees the outcome before it is there, and the intention of the next call, which is waited for, stands behind it.
+// close writes the outcome down, with the blocks that people see, all at once: a crash leaves no half of it. Nobody goes on before
+// what cannot be done again is on the disk; for the rest the intention of the next call, which is waited for, stands behind it.
 func (x *execution) close(ctx context.Context, out Outcome, status item.Status) (Outcome, error) {
 	update, err := graph.EncodeWrites(out.Writes)
 	if err != nil {
@@ -127,8 +129,11 @@ func (x *execution) close(ctx context.Context, out Outcome, status item.Status) 
 	}
 	events := append(x.shown.end(resultID(x.call)), event.ItemEnded{Item: out.Result, Status: status, Update: update})
 	// The tool has done what it did, even if somebody cancels at this moment.
-	err = x.scope.Emit(context.WithoutCancel(ctx), events...)
-	return out, err
+	write := x.scope.Emit
+	if x.once {
+		write = x.scope.Promise
+	}
+	return out, write(context.WithoutCancel(ctx), events...)
 }
 
 // briefly is how long a tool may take to notice that it was cancelled, unless it says that it needs longer.
@@ -162,6 +167,7 @@ func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, er
 	if x.begun && !spec.Repeatable { // not the tool that the model wanted, or nobody is asked any more
 		return Outcome{Result: failedResult(x.call, outcomeUnknown)}, nil
 	}
+	x.once = !spec.Repeatable
 	limit := spec.Timeout
 	if limit <= 0 {
 		limit = x.ToolTimeout
