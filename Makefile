@@ -37,4 +37,4 @@ docs: ## regenerate what is generated: docs/events.md, the licences in docs/depe
 	go run ./internal/licences -page docs/dependencies.md -write
 
 clean:
-	rm -rf bin .tools
+	rm -rf bin

@@ -33,6 +33,34 @@ func lived(t *testing.T) string {
 	return dir
 }
 
+// twin is a copy of a folder that nobody works on, with its rights.
+func twin(t *testing.T, of string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	err := filepath.WalkDir(of, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, strings.TrimPrefix(path, of))
+		if d.IsDir() {
+			return os.Mkdir(to, info.Mode().Perm())
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, data, info.Mode().Perm())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // doctor runs the command on a port that is free.
 func doctor(t *testing.T, dir, settings string) (code int, found []checkup.Finding, out string) {
 	t.Helper()
@@ -111,6 +139,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	}
 	defer taken.Close()
 	at := func(dir string, name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
+	sound := lived(t)
 	for name, c := range map[string]struct {
 		spoil    func(dir string) error
 		settings string
@@ -141,7 +170,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		"a restore was cut":  {func(dir string) error { return os.WriteFile(at(dir, "restoring"), []byte("before-restore-1\n"), 0o600) }, "", "folder", checkup.Wrong, "restore", "restore"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := lived(t)
+			dir := twin(t, sound)
 			if err := c.spoil(dir); err != nil {
 				t.Fatal(err)
 			}

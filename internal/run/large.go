@@ -12,12 +12,11 @@ import (
 // moment. Runs with such inputs begin one after the other, so that twenty of them cost no more than one or two, and no other
 // run has to wait for memory or for a processor.
 
-const (
-	// largeInput is from where on a run waits for its turn to begin.
-	largeInput = 256 << 10
-	// largeInputs is how many bytes of such inputs begin at once.
-	largeInputs = 16 << 20
-)
+// largeInput is from where on a run waits for its turn to begin.
+const largeInput = 256 << 10
+
+// largeInputs is how many bytes of such inputs begin at once. Only a test changes it, before it opens an engine.
+var largeInputs int64 = 16 << 20
 
 // enterLarge waits until a run with a large input may begin, and returns what lets the next one in. It can be called more
 // than once.

@@ -15,7 +15,8 @@ import (
 
 // Runs with large inputs begin one after the other: the next one when a model has been asked, or at the end. Others pass.
 func TestLargeInputsBeginOneAfterTheOther(t *testing.T) {
-	large := json.RawMessage(`{"messages":[{"role":"user","content":"` + strings.Repeat("x", 9<<20) + `"}]}`)
+	defer run.LargeInputs(512 << 10)()
+	large := json.RawMessage(`{"messages":[{"role":"user","content":"` + strings.Repeat("x", 300<<10) + `"}]}`)
 	for name, asks := range map[string]bool{"until a model has been asked": true, "until the end": false} {
 		t.Run(name, func(t *testing.T) {
 			var inside, most, asked atomic.Int64

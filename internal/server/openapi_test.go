@@ -54,9 +54,8 @@ type apiContent map[string]struct{ Schema json.RawMessage }
 // apiWorld is a server with all that it can have, and its own description.
 type apiWorld struct {
 	*taskWorld
-	doc  apiDoc
-	raw  []byte
-	defs json.RawMessage // the schemas that others refer to
+	doc apiDoc
+	raw []byte
 }
 
 func newAPI(t *testing.T) *apiWorld {
@@ -77,11 +76,6 @@ func newAPI(t *testing.T) *apiWorld {
 	if err := json.Unmarshal(w.raw, &w.doc); err != nil {
 		t.Fatal(err)
 	}
-	defs, err := json.Marshal(w.doc.Components.Schemas)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.defs = defs
 	return w
 }
 
@@ -97,7 +91,11 @@ func (w *apiWorld) each(f func(route string, op *apiOperation)) {
 // schema reads a schema so that it can be used. A strict one knows all members that there are.
 func (w *apiWorld) schema(raw json.RawMessage, strict bool) *jsonschema.Resolved {
 	w.t.Helper()
-	text := fmt.Sprintf(`{"$defs":%s,"allOf":[%s]}`, w.defs, raw)
+	defs, err := json.Marshal(w.referred(raw, map[string]json.RawMessage{}))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	text := fmt.Sprintf(`{"$defs":%s,"allOf":[%s]}`, defs, raw)
 	var any map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "#/components/schemas/", "#/$defs/")), &any); err != nil {
 		w.t.Fatal(err)
@@ -118,6 +116,20 @@ func (w *apiWorld) schema(raw json.RawMessage, strict bool) *jsonschema.Resolved
 		w.t.Fatalf("%v: %s", err, raw)
 	}
 	return resolved
+}
+
+var reference = regexp.MustCompile(`"#/components/schemas/([^"]+)"`)
+
+// referred adds the schemas that one refers to, and those to which they do. One that is not there is left out, and not found later.
+func (w *apiWorld) referred(raw json.RawMessage, to map[string]json.RawMessage) map[string]json.RawMessage {
+	for _, m := range reference.FindAllSubmatch(raw, -1) {
+		name := string(m[1])
+		if other, ok := w.doc.Components.Schemas[name]; ok && to[name] == nil {
+			to[name] = other
+			w.referred(other, to)
+		}
+	}
+	return to
 }
 
 func closeObjects(v any) {
@@ -186,6 +198,9 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		}
 	}
 	w.each(check)
+	for name := range w.doc.Components.Schemas { // also one that no route refers to
+		w.schema(json.RawMessage(`{"$ref":"#/components/schemas/`+name+`"}`), true)
+	}
 	for name, methods := range w.doc.Webhooks {
 		check("POST "+name, methods["post"])
 	}

@@ -180,6 +180,7 @@ func (w *World) leads(m model.Model, settings string, o lead.Options, all ...too
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.close() // before the change: a process that was killed may be building a run still
 	w.build = func(ctx context.Context, r run.Run) (*graph.Graph, error) {
 		configurable, inner, err := r.Request.Settings()
 		if err != nil {

@@ -117,7 +117,7 @@ func TestAllOfThisHoldsForAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.run", "^(TestNoAttackGoesWell|TestAttacksGoWell.*|TestBomb.*|TestNothingIsLeftBehind|TestCommand.*)$")
-	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
+	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if bytes.Contains(out, []byte(noJails)) && os.Getenv("CI") != "true" {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -198,21 +200,27 @@ func TestLogOfAWorkingServerIsNotDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
+	// So many writes beside each look: whoever looks reads all of the log, and a writer without bounds would make it longer and longer.
+	const looks, writes = 50, 10
+	begun, done := make(chan struct{}, looks), make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := 0; ctx.Err() == nil; i++ {
-			_, _ = db.CreateThread(ctx, run.Identity{Owner: "x"}, run.Thread{ID: fmt.Sprint("thread-", i), CreatedAt: now()})
+		for range begun {
+			for range writes {
+				if _, err := db.CreateThread(context.Background(), run.Identity{Owner: "x"}, run.Thread{ID: uuid.NewString(), CreatedAt: now()}); err != nil {
+					t.Error(err)
+				}
+			}
 		}
 	}()
-	for range 50 {
+	for range looks {
+		begun <- struct{}{}
 		if log, found := look(t, dir); log != "" || len(found) > 0 {
 			t.Errorf("%s, %v", log, found)
 			break
 		}
 	}
-	stop()
+	close(begun)
 	<-done
 }
 

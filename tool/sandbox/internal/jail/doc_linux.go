@@ -10,6 +10,7 @@ package jail
 
 import (
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,5 +56,9 @@ func init() {
 	default:
 		return
 	}
-	os.Exit(2)
+	leave(2)
 }
+
+// leave ends this process at once. Nothing here waits for the end of a process, as os.Exit lets others do: the race detector, for
+// one, sleeps a second then, and every start of the program ends three of these.
+func leave(code int) { syscall.Exit(code) }

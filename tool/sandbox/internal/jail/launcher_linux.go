@@ -70,7 +70,7 @@ func launcher() {
 	debug.SetGCPercent(-1)
 	if os.Getpid() != 1 || len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "this is a part of tributary that only tributary itself can start")
-		os.Exit(2)
+		leave(2)
 	}
 	in, out := bufio.NewReader(os.NewFile(orderFD, "order")), os.NewFile(reportFD, "report")
 	var o Order
@@ -85,7 +85,7 @@ func launcher() {
 	folders, err := receive()
 	line, gone := in.ReadBytes('\n')
 	if gone != nil {
-		os.Exit(2) // the server is gone, or had nothing to do for us
+		leave(2) // the server is gone, or had nothing to do for us
 	}
 	if wrong != nil {
 		err = wrong
@@ -106,7 +106,7 @@ func launcher() {
 		r.Error = err.Error()
 	}
 	_ = json.NewEncoder(out).Encode(r)
-	os.Exit(0)
+	leave(0)
 }
 
 // receive waits for the folders, which come with the first byte.
@@ -120,7 +120,7 @@ func receive() (folders []int, err error) {
 		}
 	}
 	if err != nil || n == 0 {
-		os.Exit(2) // the server is gone
+		leave(2) // the server is gone
 	}
 	messages, err := unix.ParseSocketControlMessage(with[:more])
 	if err != nil {
@@ -343,7 +343,7 @@ func await(command int) (Outcome, error) {
 func obey(in *bufio.Reader) {
 	for {
 		if _, err := in.ReadByte(); err != nil {
-			os.Exit(2) // the server is gone, and so are we all
+			leave(2) // the server is gone, and so are we all
 		}
 		_ = unix.Kill(-1, unix.SIGTERM)
 	}
