@@ -109,8 +109,8 @@ func TestWhatIsPreparedTooLateIsAnswered(t *testing.T) {
 		"the store fails": {func(p *preparing, _ *journal.Journal, _ *journal.Log) {
 			p.memory.mu.Lock()
 			defer p.memory.mu.Unlock()
-			p.fail = errIO
-		}, errIO},
+			p.fail = errDisk
+		}, errDisk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestWhatIsPreparedTooLateIsAnswered(t *testing.T) {
 	}
 }
 
-var errIO = errors.New("the disk is broken")
+var errDisk = errors.New("the disk is broken")
 
 // Runs that say much and little at the same time, from several goroutines each, have all of it in the order in which it was given
 // its numbers, whether it was prepared or not.
