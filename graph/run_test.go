@@ -252,11 +252,14 @@ func TestOnlyNewKeysOfAMapAreStored(t *testing.T) {
 // commits sees what is saved.
 type commits struct {
 	graph.Recorder
+	mu   sync.Mutex // nodes of a step record at the same time
 	all  []graph.Commit
 	kept []graph.Kept
 }
 
 func (c *commits) Record(ctx context.Context, b graph.Batch) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, s := range b.Save {
 		switch s := s.(type) {
 		case graph.Commit:

@@ -196,7 +196,7 @@ func (w *work) investigate(ctx context.Context, s *graph.Scope) (graph.Command, 
 	if !ok {
 		return graph.Command{}, nil
 	}
-	agent.Remember(s, asMessages(sources.Get(s)))
+	remembered.Get(s)
 	child, err := agent.New(agent.Options{
 		Name: NodeBackground, Model: &once{search, w.settings(s).MaxSearchResults}, Tools: search.set, Log: w.Log, MaxSteps: 3,
 	})
@@ -205,7 +205,7 @@ func (w *work) investigate(ctx context.Context, s *graph.Scope) (graph.Command, 
 	}
 	done, err := w.run(ctx, ctx, s, child, graph.Child{
 		Task: "background-" + s.Execution(), Agent: NodeBackground, Title: firstWords(topic.Get(s), 80), Uncalled: true,
-		Input: map[string]any{"messages": []item.Message{item.UserText("in_"+s.Execution(), topic.Get(s))}},
+		Input: []graph.Write{messages.Add(item.UserText("in_"+s.Execution(), topic.Get(s)))}, OmitValues: true,
 	})
 	if failure := (*stepError)(nil); errors.As(err, &failure) {
 		return graph.Command{}, s.Emit(ctx, event.Warned{Code: "background_failed", Message: "the search before the plan failed: " + failure.Error()})

@@ -34,7 +34,7 @@ func (w *work) plan(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 	}
 	thinking := w.Thinking
 	thinking.On = thinking.On || c.DeepThinking
-	agent.Remember(s, asMessages(sources.Get(s)))
+	remembered.Get(s)
 	msg, err := w.ask(ctx, s, model.Request{
 		System:   prompt(NodePlanner, lang, promptData{Locale: lang, MaxSteps: c.MaxSteps, Round: n + 1, Rounds: c.MaxPlanIterations, Search: search}),
 		Messages: []item.Message{item.UserText("", w.planning(s, was, res, wish))},

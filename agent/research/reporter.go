@@ -22,7 +22,7 @@ import (
 // report writes the report.
 func (w *work) report(ctx context.Context, s *graph.Scope) (graph.Command, error) {
 	c, all, lang := w.settings(s), sources.Get(s), w.language(s)
-	agent.Remember(s, asMessages(all))
+	remembered.Get(s)
 	style := prompt("styles/"+c.Style, lang, promptData{Locale: lang})
 	look, file, shown := lookup(all), w.draft(s), charts(results.Get(s))
 	defer file.close()

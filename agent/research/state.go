@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/pattern"
 	"github.com/tributary-ai/tributary/item"
@@ -140,6 +141,13 @@ func titleOf(b item.Block, site string) string {
 	}
 	return title
 }
+
+// remembered makes the sources of earlier runs of the thread citable in this one, when the first node asks. Those that this run reads are
+// known to it as they come.
+var remembered = graph.NewLocal(func(s *graph.Scope) struct{} {
+	agent.Remember(s, asMessages(sources.Get(s.Base())))
+	return struct{}{}
+})
 
 // asMessages are sources as results of tools, in the order of their numbers, so that a pool can be restored from them.
 func asMessages(all map[string]Source) []item.Message {

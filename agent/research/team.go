@@ -58,7 +58,7 @@ func (w *work) step(ctx context.Context, s *graph.Scope) (graph.Command, error) 
 		return graph.Command{}, fmt.Errorf("step %q is not in the plan", o.Step)
 	}
 	step := p.Steps[i]
-	agent.Remember(s, asMessages(sources.Get(base)))
+	remembered.Get(s)
 	board := boards.Get(s)
 	if err := board.begin(ctx, s, base, p, step.ID); err != nil {
 		return graph.Command{}, err

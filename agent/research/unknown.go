@@ -1,6 +1,7 @@
 package research
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,6 +10,16 @@ import (
 )
 
 var notFound = pattern.New(`(?i)\b(?:(?:was|were|is|are|could|has|have) (?:not|nowhere)(?: be| been)? (?:found|mentioned|stated)|not found in the sources|found nothing|no (?:source|passage|document)s? (?:says?|mentions?|states?|gives?))|未找到|没有找到|没有提到|未提及`)
+
+// mayDeny is false of a sentence that notFound cannot match, which is most of them.
+func mayDeny(s string) bool {
+	for _, part := range []string{"no", "No", "NO", "nO", "未", "没"} {
+		if strings.Contains(s, part) {
+			return true
+		}
+	}
+	return false
+}
 
 const mostUnknown = 12
 
@@ -23,7 +34,7 @@ func unknown(b *strings.Builder, question string, res map[string]Result, all map
 	}
 	for _, id := range sortedKeys(res) {
 		for _, s := range prose.Sentences(res[id].Text) {
-			if notFound.MatchString(s) && !strings.ContainsAny(s, "“”") { // a quotation is somebody else's
+			if mayDeny(s) && notFound.MatchString(s) && !strings.ContainsAny(s, "“”") { // a quotation is somebody else's
 				add(s)
 			}
 		}
@@ -38,20 +49,26 @@ func unknown(b *strings.Builder, question string, res map[string]Result, all map
 
 // unread are the words of a question that no passage has. Of passages in another language nothing can be told.
 func unread(question string, all map[string]Source) []string {
-	have, sameScript := map[string]bool{}, false
+	words, missing, sameScript := prose.Content(question), map[string]bool{}, false
+	for _, word := range words {
+		maps.Copy(missing, prose.Keys(word))
+	}
 	for _, src := range all {
+		if sameScript && len(missing) == 0 {
+			return nil // the rest need not be read
+		}
 		text := src.Title + "\n" + src.Passage()
 		sameScript = sameScript || prose.Chinese(text) == prose.Chinese(question)
 		for k := range prose.Keys(text) {
-			have[k] = true
+			delete(missing, k)
 		}
 	}
 	if len(all) > 0 && !sameScript {
 		return nil
 	}
-	return slices.DeleteFunc(prose.Content(question), func(word string) bool {
+	return slices.DeleteFunc(words, func(word string) bool {
 		for k := range prose.Keys(word) {
-			if !have[k] {
+			if missing[k] {
 				return false
 			}
 		}
