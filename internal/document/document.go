@@ -216,7 +216,9 @@ func (d Document) finish(limits Limits) (Document, error) {
 	room := limits.Text
 	kept := d.Sections[:0]
 	for _, s := range d.Sections {
-		s.Text = strings.ToValidUTF8(s.Text, "\uFFFD")
+		if !utf8.ValidString(s.Text) {
+			s.Text = strings.ToValidUTF8(s.Text, "\uFFFD")
+		}
 		if strings.TrimSpace(s.Text) == "" {
 			continue
 		}

@@ -28,11 +28,12 @@ type matcher struct {
 	groups  map[string][]int
 	begin   map[[2]byte]bool
 	singles map[rune][]int
-	parts   map[rune]uint64 // the units of a character
+	parts   map[rune]uint64  // the units of a character
+	known   map[string][]int // what was found of a word as it is written
 }
 
 func newMatcher(q *question) *matcher {
-	m := &matcher{map[string][]int{}, map[[2]byte]bool{}, map[rune][]int{}, map[rune]uint64{}}
+	m := &matcher{map[string][]int{}, map[[2]byte]bool{}, map[rune][]int{}, map[rune]uint64{}, map[string][]int{}}
 	for i, u := range q.units[:min(len(q.units), 64)] {
 		if u.char != "" {
 			r, _ := utf8.DecodeRuneInString(u.char)
@@ -67,7 +68,12 @@ func (m *matcher) in(word string) []int {
 		if !m.begin[[2]byte{lower(c), lower(at(word, 1))}] {
 			return nil
 		}
-		return m.groups[term(word)]
+		gs, ok := m.known[word]
+		if !ok {
+			gs = m.groups[term(word)]
+			m.known[word] = gs
+		}
+		return gs
 	}
 	r, _ := utf8.DecodeRuneInString(word)
 	if wide(r) {

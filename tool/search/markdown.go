@@ -31,7 +31,11 @@ func Split(file, text string) []Passage {
 func passagesOf(file string, doc document.Document) []Passage {
 	d := &splitter{path: file, title: doc.Title, author: doc.Author, date: doc.Date, slugs: map[string]int{}}
 	for _, s := range doc.Sections {
-		text := strings.TrimPrefix(strings.ToValidUTF8(s.Text, "\uFFFD"), "\ufeff")
+		text := s.Text
+		if !utf8.ValidString(text) { // which is known much sooner than it is mended
+			text = strings.ToValidUTF8(text, "\uFFFD")
+		}
+		text = strings.TrimPrefix(text, "\ufeff")
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 		d.lines, d.at, d.place = strings.Split(text, "\n"), 0, s.Place
 		if doc.Format == document.Code {
@@ -303,13 +307,16 @@ func (d *splitter) heading(level int, text string) {
 	d.flush()
 	d.list = false
 	id := ""
-	if m := headingID.FindStringSubmatch(text); m != nil { // ## Heading {#id}
-		id, text = m[1], headingID.ReplaceAllString(text, "")
-	} else if m := named.FindStringSubmatch(text); m != nil { // ## <a id="id"></a>Heading
-		id = m[1]
+	if strings.ContainsAny(text, "{<[`*") { // most headings are words alone
+		if m := headingID.FindStringSubmatch(text); m != nil { // ## Heading {#id}
+			id, text = m[1], headingID.ReplaceAllString(text, "")
+		} else if m := named.FindStringSubmatch(text); m != nil { // ## <a id="id"></a>Heading
+			id = m[1]
+		}
+		text = tags.ReplaceAllString(text, "")
+		text = strings.NewReplacer("`", "", "**", "").Replace(link.ReplaceAllString(text, "$1"))
 	}
-	text = tags.ReplaceAllString(text, "")
-	text = strings.TrimSpace(strings.NewReplacer("`", "", "**", "").Replace(link.ReplaceAllString(text, "$1")))
+	text = strings.TrimSpace(text)
 	if text == "" {
 		return
 	}

@@ -44,7 +44,8 @@ func words(length byte) float64 { return 4 * float64(length) }
 // builder gathers a segment.
 type builder struct {
 	segment
-	lists []list
+	lists []list // by number; the first is none
+	texts []text
 	terms map[string]int32 // the number of the list, by term
 	words *table           // the same by word as it is written, so that each is brought into its form once
 	stems stems
@@ -53,13 +54,17 @@ type builder struct {
 // none is the number in words of what is no word.
 const none = 0
 
+// list is what is counted of a term. It is small, since each word of a text finds another one; what is written less often is its text.
 type list struct {
-	term  string
-	data  []byte
-	last  int64 // the passage of the posting that is being gathered; -1: none
-	prev  int64 // the passage of the one before
+	last  int32 // the passage of the posting that is being gathered, counted from 1 in the segment; 0: none
+	prev  int32 // the passage of the one before
+	tf    int32
 	flags byte
-	tf    int
+}
+
+type text struct {
+	term string
+	data []byte
 }
 
 // stems remembers the terms of words from one batch to the next.
@@ -80,43 +85,43 @@ func (s stems) term(word string) string {
 }
 
 func newBuilder(first int64, known stems) *builder {
-	return &builder{segment: segment{first: first}, lists: make([]list, 1), terms: map[string]int32{}, words: newTable(), stems: known}
+	return &builder{segment: segment{first: first}, lists: make([]list, 1), texts: make([]text, 1), terms: map[string]int32{}, words: newTable(), stems: known}
 }
 
 // add takes a passage in.
 func (b *builder) add(file int64, title, trail, text string) {
-	id := b.end()
+	at := int32(len(b.lengths)) + 1
 	n := 0
-	eachWord(text, func(w string, _, _, _ int) { b.take(w, id, 0); n++ })
-	eachWord(trail, func(w string, _, _, _ int) { b.take(w, id, inTrail) })
-	eachWord(title, func(w string, _, _, _ int) { b.take(w, id, inTitle) })
+	eachWord(text, func(w string, _, _, _ int) { b.take(w, at, 0); n++ })
+	eachWord(trail, func(w string, _, _, _ int) { b.take(w, at, inTrail) })
+	eachWord(title, func(w string, _, _, _ int) { b.take(w, at, inTitle) })
 	b.lengths = append(b.lengths, lengthOf(n))
 	b.files = binary.LittleEndian.AppendUint32(b.files, uint32(file))
 }
 
 // take counts a word, and with a pair of characters the first of them: so each character is found alone, too.
-func (b *builder) take(word string, id int64, flag byte) {
-	b.count(word, id, flag)
+func (b *builder) take(word string, at int32, flag byte) {
+	b.count(word, at, flag)
 	if word[0] >= utf8.RuneSelf {
 		if r, n := utf8.DecodeRuneInString(word); n < len(word) && wide(r) {
-			b.count(word[:n], id, flag)
+			b.count(word[:n], at, flag)
 		}
 	}
 }
 
-func (b *builder) count(word string, id int64, flag byte) {
-	n, at, hash := b.words.find(word)
+func (b *builder) count(word string, at int32, flag byte) {
+	n := b.words.find(word)
 	if n < 0 {
 		n = b.listOf(word)
-		b.words.put(word, n, at, hash)
+		b.words.put(word, n)
 	}
 	if n == none {
 		return
 	}
 	l := &b.lists[n]
-	if l.last != id {
-		l.flush()
-		l.last = id
+	if l.last != at {
+		b.flush(n)
+		l.last = at
 	}
 	if flag != 0 {
 		l.flags |= flag
@@ -134,35 +139,37 @@ func (b *builder) listOf(word string) int32 {
 	n, ok := b.terms[t]
 	if !ok {
 		n = int32(len(b.lists))
-		b.lists = append(b.lists, list{term: t, last: -1, prev: b.first - 1})
+		b.lists, b.texts = append(b.lists, list{}), append(b.texts, text{term: t})
 		b.terms[t] = n
 	}
 	return n
 }
 
-func (l *list) flush() {
-	if l.last < 0 {
+// flush writes the posting that was gathered of a term.
+func (b *builder) flush(n int32) {
+	l := &b.lists[n]
+	if l.last == 0 {
 		return
 	}
-	l.data = binary.AppendUvarint(l.data, uint64(l.last-l.prev))
-	l.data = append(l.data, byte(min(l.tf, mostTF))|l.flags)
-	l.prev, l.last, l.tf, l.flags = l.last, -1, 0, 0
+	t := &b.texts[n]
+	what := byte(min(l.tf, mostTF)) | l.flags
+	if d := l.last - l.prev; d < 1<<7 { // as nearly all are
+		t.data = append(t.data, byte(d), what)
+	} else if d < 1<<14 {
+		t.data = append(t.data, byte(d)|0x80, byte(d>>7), what)
+	} else {
+		t.data = append(binary.AppendUvarint(t.data, uint64(d)), what)
+	}
+	*l = list{prev: l.last}
 }
 
-// sorted are the lists in the order of their terms.
-func (b *builder) sorted() []*list {
-	out := make([]*list, 0, len(b.lists))
-	for i := range b.lists[1:] {
-		l := &b.lists[i+1]
-		l.flush()
-		out = append(out, l)
+// sorted are the texts in the order of their terms.
+func (b *builder) sorted() []text {
+	for n := range b.lists[1:] {
+		b.flush(int32(n + 1))
 	}
-	slices.SortFunc(out, func(x, y *list) int {
-		if x.term < y.term {
-			return -1
-		}
-		return 1
-	})
+	out := slices.Clone(b.texts[1:])
+	slices.SortFunc(out, func(x, y text) int { return strings.Compare(x.term, y.term) })
 	return out
 }
 

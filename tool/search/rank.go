@@ -21,6 +21,7 @@ const (
 	nearness    = 0.9  // of the words' standing close to each other
 	adjacency   = 0.3  // of neighbours in the question being neighbours in the text
 	naming      = 0.4  // of a title that is asked for
+	sieved      = 1024 // passages of which more than the score is looked at
 	closely     = 60   // passages that are read and looked at closely
 	mostTouched = 1_500_000
 )
@@ -32,6 +33,7 @@ type snapshot struct {
 	first, end int64
 	live       int     // passages
 	average    float64 // words of a passage
+	lists      *lists
 }
 
 func (ix *Index) snapshot(ctx context.Context, tx *sql.Tx) (*snapshot, error) {
@@ -42,7 +44,7 @@ func (ix *Index) snapshot(ctx context.Context, tx *sql.Tx) (*snapshot, error) {
 	if s := ix.shot.Load(); s != nil && s.generation == generation {
 		return s, nil
 	}
-	s := &snapshot{generation: generation}
+	s := &snapshot{generation: generation, lists: &lists{known: map[string][][]byte{}}}
 	var err error
 	if s.segments, err = loadSegments(ctx, tx); err != nil {
 		return nil, err
@@ -73,6 +75,7 @@ type lookup struct {
 	parts   []uint64        // units of which a passage has the character only; nil where the question has none
 	docs    map[uint32]held // by document
 	touched int
+	highest float32 // score
 	norm    [longestP + 1]float32
 }
 
@@ -91,10 +94,9 @@ type posts struct {
 	count int
 }
 
-// find scores every passage that has a word of the question, and returns the best of them.
+// find scores every passage that has a word of the question, and returns the best of them. The lookup has its lists, see borrow.
 func (l *lookup) find(ctx context.Context, tx *sql.Tx) ([]int64, error) {
-	n := int(l.end - l.first)
-	l.score, l.groups = make([]float32, n), make([]uint32, n)
+	n := len(l.score)
 	for i := range l.norm {
 		l.norm[i] = float32(1 - lengthBias + lengthBias*words(byte(i))/max(l.average, 1))
 	}
@@ -158,13 +160,19 @@ func (l *lookup) find(ctx context.Context, tx *sql.Tx) ([]int64, error) {
 }
 
 func (l *lookup) load(ctx context.Context, stmt *sql.Stmt, p *posts) error {
-	p.lists = make([][]byte, len(l.segments))
-	for i, s := range l.segments {
-		err := stmt.QueryRowContext(ctx, s.id, p.term).Scan(&p.lists[i])
-		if err != nil && err != sql.ErrNoRows {
-			return err
+	known := false
+	if p.lists, known = l.lists.find(p.term); !known {
+		p.lists = make([][]byte, len(l.segments))
+		for i, s := range l.segments {
+			err := stmt.QueryRowContext(ctx, s.id, p.term).Scan(&p.lists[i])
+			if err != nil && err != sql.ErrNoRows {
+				return err
+			}
 		}
-		p.count += len(p.lists[i]) / 2 // most distances take one byte; it is near enough
+		l.lists.put(p.term, p.lists)
+	}
+	for _, list := range p.lists {
+		p.count += len(list) / 2 // most distances take one byte; it is near enough
 	}
 	return nil
 }
@@ -186,26 +194,8 @@ func (l *lookup) add(g int, p posts) {
 	}
 	full := l.touched > mostTouched
 	for i, s := range l.segments {
-		lengths, base, offset := s.lengths, s.first, s.first-l.first
-		postings(p.lists[i], base, func(id int64, what byte) {
-			at := id - base
-			if at >= int64(len(lengths)) || lengths[at] == 0 {
-				return
-			}
-			k := at + offset
-			if l.groups[k]&bit != 0 || full && l.groups[k] == 0 {
-				return
-			}
-			tf := float32(what&mostTF) / l.norm[lengths[at]]
-			if what&inTrail != 0 {
-				tf += trailWeight
-			}
-			if what&inTitle != 0 {
-				tf += titleWeight
-			}
-			l.groups[k] |= bit
-			l.score[k] += idf * tf * (saturation + 1) / (tf + saturation)
-		})
+		offset := int(s.first - l.first)
+		l.count(p.lists[i], s.lengths, l.score[offset:offset+len(s.lengths)], l.groups[offset:offset+len(s.lengths)], bit, idf, full)
 		l.touched += len(p.lists[i]) / 2
 	}
 }
@@ -235,6 +225,7 @@ func (l *lookup) addPart(unit int, p posts) {
 			}
 			l.parts[k] |= 1 << unit
 			l.score[k] += idf * tf * (saturation + 1) / (tf + saturation)
+			l.highest = max(l.highest, l.score[k])
 		})
 		l.touched += len(p.lists[i]) / 2
 	}
@@ -316,13 +307,13 @@ func (l *lookup) best() []int64 {
 		return w
 	}
 	// A first sieve by score alone keeps the rest cheap.
-	floor := l.floor(1024)
+	floor, sure := l.floor(sieved)
 	var top []scored
 	offset := 0
 	for _, s := range l.segments {
 		for i := range s.lengths {
 			k := offset + i
-			if l.score[k] > 0 && l.score[k] >= floor {
+			if l.score[k] > 0 && l.score[k] >= floor && (l.score[k] >= sure || len(top) < 4*sieved) {
 				top = append(top, scored{k, 0})
 				docs[s.fileAt(i)] = docs[s.fileAt(i)].with(l.has(k))
 			}
@@ -347,31 +338,6 @@ func (l *lookup) best() []int64 {
 		l.score[top[i].k] = float32(top[i].score)
 	}
 	return out
-}
-
-// floor is a score that about as many passages reach as are wanted, or 0.
-func (l *lookup) floor(wanted int) float32 {
-	if len(l.score) <= wanted {
-		return 0
-	}
-	var highest float32
-	for _, s := range l.score {
-		highest = max(highest, s)
-	}
-	var steps [1024]int
-	scale := float32(len(steps)-1) / max(highest, 1e-9)
-	for _, s := range l.score {
-		if s > 0 {
-			steps[int(s*scale)]++
-		}
-	}
-	sum := 0
-	for i := len(steps) - 1; i > 0; i-- {
-		if sum += steps[i]; sum >= wanted {
-			return float32(i) / scale
-		}
-	}
-	return 0
 }
 
 func (l *lookup) fileOf(k int) uint32 {

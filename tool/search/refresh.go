@@ -1,11 +1,8 @@
 package search
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -128,14 +125,17 @@ func (ix *Index) write(ctx context.Context, stale []candidate, gone map[key]*see
 		return fmt.Errorf("search index: %w", err)
 	}
 	defer func() { b.rollback() }()
+	read, stop := ix.readAhead(ctx, stale)
+	defer stop()
 	for i, c := range stale {
-		if ctx.Err() != nil {
+		r, ok := <-read
+		if !ok || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if c.known != nil && c.known.why != "" {
 			left[c.known.why].Count--
 		}
-		if err := b.update(ctx, c, left, changes); err != nil {
+		if err := b.update(ctx, r, left, changes); err != nil {
 			return fmt.Errorf("index %s: %w", c.path, err)
 		}
 		if b.full() {
@@ -250,37 +250,28 @@ func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
 }
 
-// update reads one file and replaces its passages if its content is new.
-func (b *batch) update(ctx context.Context, c candidate, left map[string]*LeftOut, changes *Changes) error {
-	checked := time.Now().UnixNano()
-	data, err := fs.ReadFile(c.fsys, c.path)
-	if err != nil { // gone, or locked
-		if c.known == nil {
-			return nil
-		}
+// update replaces the passages of a file if its content is new.
+func (b *batch) update(ctx context.Context, r reading, left map[string]*LeftOut, changes *Changes) error {
+	c := r.candidate
+	switch {
+	case r.gone && c.known == nil:
+		return nil
+	case r.gone:
 		if c.known.why == "" {
 			changes.Removed++
 		}
 		return b.erase(ctx, c.known.id)
-	}
-	hash := sha256.Sum256(data)
-	if c.known != nil && bytes.Equal(c.known.hash, hash[:]) {
+	case r.same:
 		if c.known.why != "" {
 			left[c.known.why].Count++
 		}
-		_, err := b.tx.ExecContext(ctx, "UPDATE files SET size = ?, mtime = ?, checked = ? WHERE id = ?", c.size, c.mtime, checked, c.known.id)
+		_, err := b.tx.ExecContext(ctx, "UPDATE files SET size = ?, mtime = ?, checked = ? WHERE id = ?", c.size, c.mtime, r.checked, c.known.id)
 		return err
+	case r.err != nil:
+		return r.err
 	}
-	var why document.Error
-	doc, err := document.Read(c.path, bytes.NewReader(data), int64(len(data)), document.Limits{Size: b.ix.opts.MaxFileSize})
-	var passages []Passage
-	if e := new(document.Error); errors.As(err, &e) {
-		why = *e
-		count(left, string(why.Why), join(c.source, c.path)+": "+why.Says)
-	} else if err != nil {
-		return err
-	} else {
-		passages = passagesOf(c.path, doc)
+	if r.why.Why != "" {
+		count(left, string(r.why.Why), join(c.source, c.path)+": "+r.why.Says)
 	}
 	if c.known != nil {
 		if err := b.erase(ctx, c.known.id); err != nil {
@@ -288,10 +279,10 @@ func (b *batch) update(ctx context.Context, c candidate, left map[string]*LeftOu
 		}
 	}
 	var of Passage
-	if len(passages) > 0 {
-		of = passages[0]
+	if len(r.passages) > 0 {
+		of = r.passages[0]
 	}
-	res, err := b.file.ExecContext(ctx, c.source, c.path, c.size, c.mtime, checked, hash[:], string(why.Why), why.Says, of.Author, of.Date)
+	res, err := b.file.ExecContext(ctx, c.source, c.path, c.size, c.mtime, r.checked, r.hash[:], string(r.why.Why), r.why.Says, of.Author, of.Date)
 	if err != nil {
 		return err
 	}
@@ -302,8 +293,8 @@ func (b *batch) update(ctx context.Context, c candidate, left map[string]*LeftOu
 	switch {
 	case c.known != nil && c.known.why == "":
 		changes.Changed++
-	case why.Why == "":
+	case r.why.Why == "":
 		changes.Added++
 	}
-	return b.insert(ctx, id, passages)
+	return b.insert(ctx, id, r.passages)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,6 +85,7 @@ func (ix *Index) search(ctx context.Context, q *question, limit int) ([]Passage,
 		return nil, ix.db, err
 	}
 	l := &lookup{snapshot: *shot, q: q}
+	defer l.borrow(int(l.end - l.first))()
 	ids, err := l.find(ctx, tx)
 	if err != nil {
 		return nil, ix.db, err
@@ -105,22 +107,23 @@ type result struct {
 
 // read looks closely at passages and puts them in order.
 func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, error) {
-	stmt, err := tx.PrepareContext(ctx, `SELECT f.source, f.path, f.author, f.date, p.title, p.trail, p.anchor, p.line, p.place, p.text
-		FROM passages p JOIN files f ON f.id = p.file WHERE p.id = ?`)
+	wanted, err := json.Marshal(ids) // one question for all: asking takes longer than answering
 	if err != nil {
 		return nil, err
 	}
-	defer stmt.Close()
+	rows, err := tx.QueryContext(ctx, `SELECT p.id, f.source, f.path, f.author, f.date, p.title, p.trail, p.anchor, p.line, p.place, p.text
+		FROM json_each(?) w CROSS JOIN passages p ON p.id = w.value JOIN files f ON f.id = p.file`, string(wanted))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
 	m := newMatcher(l.q)
 	var out []result
-	for _, id := range ids {
+	for rows.Next() {
 		var r result
+		var id int64
 		var trail string
-		err := stmt.QueryRowContext(ctx, id).Scan(&r.source, &r.path, &r.Author, &r.Date, &r.Title, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text)
-		if err == sql.ErrNoRows {
-			return nil, errTorn
-		}
-		if err != nil {
+		if err := rows.Scan(&id, &r.source, &r.path, &r.Author, &r.Date, &r.Title, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text); err != nil {
 			return nil, err
 		}
 		if trail != "" {
@@ -133,6 +136,12 @@ func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, e
 		r.score = float64(l.score[k]) * (1 + nearness*g.near + adjacency*g.phrase + naming*g.named*l.covered(g.heads))
 		r.answers = l.answers(g, l.docs[l.fileOf(k)])
 		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if len(out) < len(ids) {
+		return nil, errTorn
 	}
 	slices.SortFunc(out, func(a, b result) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.source, b.source), cmp.Compare(a.path, b.path), cmp.Compare(a.Line, b.Line))
@@ -194,6 +203,7 @@ func (ix *Index) Missing(ctx context.Context, query string) ([]string, error) {
 		return nil, err
 	}
 	l := &lookup{snapshot: *shot, q: &q}
+	defer l.borrow(int(l.end - l.first))()
 	if _, err := l.find(ctx, tx); err != nil {
 		return nil, err
 	}

@@ -26,12 +26,11 @@ const longestWord = 48
 func eachWord(text string, with func(word string, from, to, position int)) {
 	position := 0
 	for i := 0; i < len(text); {
-		c := text[i]
-		if c < utf8.RuneSelf {
-			if !alphanumeric(c) {
-				i++
-				continue
-			}
+		if class := classes[text[i]]; class == other {
+			i++
+			continue
+		} else if class != beyond {
+			// a word begins
 		} else if r, n := utf8.DecodeRuneInString(text[i:]); wide(r) {
 			i = eachPair(text, i, &position, with)
 			continue
@@ -41,21 +40,23 @@ func eachWord(text string, with func(word string, from, to, position int)) {
 		}
 		start, parts := i, 0
 		part := i
-		var before rune
+		var before byte // of what class the character before was
 		for i < len(text) {
-			r, n := rune(text[i]), 1
-			if r >= utf8.RuneSelf {
+			class, n := classes[text[i]], 1
+			if class == other {
+				break
+			}
+			if class == beyond {
+				var r rune
 				if r, n = utf8.DecodeRuneInString(text[i:]); wide(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
 					break
 				}
-			} else if !alphanumeric(text[i]) {
-				break
 			}
-			if r >= 'A' && r <= 'Z' && before >= 'a' && before <= 'z' {
+			if class == capital && before == small {
 				with(text[part:i], part, i, position)
 				part, parts = i, parts+1
 			}
-			before = r
+			before = class
 			i += n
 		}
 		if parts > 0 {
@@ -68,9 +69,30 @@ func eachWord(text string, with func(word string, from, to, position int)) {
 	}
 }
 
-func alphanumeric(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
+// The classes of bytes. Every byte of every document is looked at.
+const (
+	other   = iota // stands between words
+	small          // letter
+	capital        // letter
+	digit
+	beyond // part of a character that is not ASCII
+)
+
+var classes = func() (of [256]byte) {
+	for c := range of {
+		switch {
+		case c >= 'a' && c <= 'z':
+			of[c] = small
+		case c >= 'A' && c <= 'Z':
+			of[c] = capital
+		case c >= '0' && c <= '9':
+			of[c] = digit
+		case c >= utf8.RuneSelf:
+			of[c] = beyond
+		}
+	}
+	return of
+}()
 
 // eachPair gives the pairs of the run of wide characters at i, and returns where it ends.
 func eachPair(text string, i int, position *int, with func(word string, from, to, position int)) int {
