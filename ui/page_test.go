@@ -88,6 +88,12 @@ func TestANewcomerAsksAnExampleAndOpensACitation(t *testing.T) {
 	p.until("there is a new question", `location.hash === "#/"`)
 	p.ask("After a server crash, what must a browser do?")
 	p.until("the answer is complete", complete)
+	p.eval(`Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } })`, nil)
+	p.click(`.foot-row [aria-label="Copy"]`)
+	p.until("the answer is copied as it was written", `window.copied?.includes("**Keep the last number.**") && copied.includes("[^3]")`)
+	if name, text := p.download(func() { p.press("Save as Markdown") }); name != "after-a-server-crash-what-must-a-browser-do.md" || !strings.Contains(text, "**Keep the last number.**") {
+		t.Errorf("%s was saved, with %.80q", name, text)
+	}
 	if got := p.text(".work-head"); !strings.Contains(got, "thought, search, sub-agent") {
 		t.Errorf("the card says %q, want what was done", got)
 	}
@@ -150,6 +156,23 @@ func TestACutNetworkDoublesNothing(t *testing.T) {
 	p.until("it is the whole story, letter by letter", answerIs(river))
 	p.until("the sign is gone", `!document.querySelector(".sign")`)
 	told()
+}
+
+func TestALineThatFellSilentWhileTheComputerSleptIsTakenUpAgain(t *testing.T) {
+	n := newNetwork(t, newStage(t))
+	p := browse(t).open(n.url())
+	// After so long without a heartbeat the page takes a line as lost; the test says when that is.
+	p.do("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `{ const real = window.setTimeout; window.setTimeout = (f, ms, ...more) => { if (ms === 16000) window.silent = f; return real(f, ms, ...more); }; }`}, nil)
+	p.reload()
+	p.ask("Tell the story of the river")
+	told := p.watch(river)
+	p.until("some of it is written", `document.querySelectorAll(".message li").length >= 2`)
+	n.hush()
+	p.eval(`silent()`, nil)
+	p.until("the answer is complete", complete)
+	p.until("it is the whole story, letter by letter", answerIs(river))
+	told()
+	p.clean()
 }
 
 // watch looks at every picture that the browser draws: what is shown is always a beginning of the story. What it gives back
@@ -371,6 +394,8 @@ func TestAFailureSaysWhy(t *testing.T) {
 	if o := s.object(id); o.Status != "failed" {
 		t.Errorf("the server says %q", o.Status)
 	}
+	p.press("Try again")
+	p.until("another try is another version", `document.querySelector(".versions")?.innerText.includes("2 / 2") && document.querySelector(".note.fail")`)
 	p.clean()
 }
 
@@ -394,6 +419,10 @@ func TestTheInspectorShowsWhatAReaderSawAtAnyEvent(t *testing.T) {
 	}
 	p.key("ArrowRight", 0)
 	p.until("a key goes on by one", `document.querySelector(".pane .raw")?.innerText.includes('"sequence_number": 4')`)
+	p.eval(`{ const s = document.querySelector('[title="Speed"]'); s.value = "64"; s.dispatchEvent(new Event("change", { bubbles: true })); }`, nil)
+	p.eval(`location.hash = location.hash.split("?")[0] + "?seq=" + (Number(/(\d+) events/.exec(document.querySelector("main").innerText)[1]) - 60)`, nil)
+	p.press("Play")
+	p.until("it is played to its end", `document.querySelector(".pane:last-child .message")?.innerText === `+quote(whole))
 	p.clean()
 }
 

@@ -1,9 +1,13 @@
 package ui_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,11 +23,38 @@ import (
 	"github.com/tributary-ai/tributary/tool"
 )
 
-// cue is the name of a file in the stage's folder for which a tool waits, so that a test sees it work for as long as it likes.
+// cue is the name of a file in the stage's folder for which actors wait, so that a test sees them work for as long as it likes.
 const cue = "cue"
 
+// onCue waits for it, in the process of the stage.
+func onCue(ctx context.Context) error {
+	for {
+		if _, err := os.Stat(filepath.Join(os.Getenv("PAGE_STAGE"), cue)); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// picture is the address of a square picture that holds itself.
+func picture(size int) string {
+	img := image.NewGray(image.Rect(0, 0, size, size))
+	for i := range img.Pix {
+		img.Pix[i] = byte(i * 255 / len(img.Pix))
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
 // props are the tools of the stage that have a view of their own, under the names that real ones have.
-func props(dir string) []tool.Tool {
+func props() []tool.Tool {
 	bash := tool.FuncOfCall("bash", "Runs a command.", func(ctx context.Context, c tool.Call, in struct {
 		Command string `json:"command"`
 	}) (item.ToolResult, error) {
@@ -34,15 +65,8 @@ func props(dir string) []tool.Tool {
 			show(fmt.Sprintf("line %d of the build\n", i+1))
 		}
 		show("downloading 10%\rdownloading 100%\n")
-		for {
-			if _, err := os.Stat(filepath.Join(dir, cue)); err == nil {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return item.ToolResult{}, ctx.Err()
-			case <-time.After(10 * time.Millisecond):
-			}
+		if err := onCue(ctx); err != nil {
+			return item.ToolResult{}, err
 		}
 		show("the last line\n[exit code 2]")
 		return tool.Text("the last line\n[exit code 2]"), nil
@@ -181,6 +205,12 @@ func playProps(asked, last string, results int) (scripted.Script, bool) {
 			return call("present_files", `{"filepaths":["/mnt/user-data/outputs/report.md","/mnt/user-data/outputs/levels.csv"]}`)
 		}
 		return say("Here it is.")
+	case strings.HasPrefix(asked, "Recite at length"):
+		return scripted.Pieces(recitation).Do(onCue).Words("The end."), true
+	case strings.HasPrefix(asked, "Recite"):
+		return scripted.Every(time.Millisecond).Words(recital[0]).Do(onCue).Words(recital[1]), true
+	case strings.HasPrefix(asked, "Paint"):
+		return scripted.Script{}.Part(model.Image{Partial: true, URL: picture(8)}).Do(onCue).Part(model.Image{Partial: true, URL: picture(16)}, model.Image{URL: picture(64), MIME: "image/png"}).Block().Say("Here is the sea."), true
 	case strings.HasPrefix(asked, "Draw"):
 		return say("A boat waits until the gauge allows it to sail:\n\n" + flowchart + "\n\nA page asks the server for what it has missed:\n\n" + sequence)
 	case strings.HasPrefix(asked, "Show the dot"):

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,7 +65,7 @@ func page() fs.FS {
 func perform(dir, addr string) error {
 	ctx := context.Background()
 	rt, err := tributary.Open(ctx, tributary.Options{Dir: dir, MaxAttempts: 100, Files: true, Graphs: map[string]tributary.Builder{
-		"agent":    func(_ context.Context, c tributary.Config) (*graph.Graph, error) { return cast(dir, c.Configurable) },
+		"agent":    func(_ context.Context, c tributary.Config) (*graph.Graph, error) { return cast(c.Configurable) },
 		"research": func(context.Context, tributary.Config) (*graph.Graph, error) { return researcher() },
 	}})
 	if err != nil {
@@ -95,7 +96,7 @@ var river = func() string {
 	return b.String()
 }()
 
-func cast(dir string, configurable json.RawMessage) (*graph.Graph, error) {
+func cast(configurable json.RawMessage) (*graph.Graph, error) {
 	search := tool.Func("search", "Finds passages.", func(_ context.Context, _ struct {
 		Query string `json:"query"`
 	}) (item.ToolResult, error) {
@@ -122,7 +123,7 @@ func cast(dir string, configurable json.RawMessage) (*graph.Graph, error) {
 	}) (string, error) {
 		return tool.Ask[string](c.Scope, tool.Question{Value: in.Question, Kind: string(event.AskClarification), Options: []string{"Germany, all cargo", "The whole Rhine"}})
 	})
-	tools, err := tool.NewSet(append(props(dir), tool.Repeatable(search), tool.Repeatable(remove), tool.Repeatable(clarify))...)
+	tools, err := tool.NewSet(append(props(), tool.Repeatable(search), tool.Repeatable(remove), tool.Repeatable(clarify))...)
 	if err != nil {
 		return nil, err
 	}
@@ -266,6 +267,8 @@ type network struct {
 	to   string
 	mu   sync.Mutex // of the fields below
 	open map[net.Conn]bool
+	told map[net.Conn]bool // those on which the browser reads a stream
+	deaf map[net.Conn]bool
 	down bool
 }
 
@@ -275,7 +278,7 @@ func newNetwork(t *testing.T, s *stage) *network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &network{t: t, l: l, to: s.addr, open: map[net.Conn]bool{}}
+	n := &network{t: t, l: l, to: s.addr, open: map[net.Conn]bool{}, told: map[net.Conn]bool{}, deaf: map[net.Conn]bool{}}
 	go n.accept() // ends with the listener
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -303,12 +306,40 @@ func (n *network) accept() {
 			n.open[in], n.open[out] = true, true
 			for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
 				go func() { // ends with either connection
-					_, _ = io.Copy(pair[0], pair[1])
+					_, _ = io.Copy(side{n, pair[0], pair[1]}, pair[1])
 					_ = pair[0].Close()
 				}()
 			}
 		}
 		n.mu.Unlock()
+	}
+}
+
+// side takes what comes from one end of a connection to the other.
+type side struct {
+	n        *network
+	to, from net.Conn
+}
+
+func (s side) Write(b []byte) (int, error) {
+	s.n.mu.Lock()
+	if bytes.HasPrefix(b, []byte("GET /tasks/")) && bytes.Contains(b, []byte("/events?")) {
+		s.n.told[s.from] = true
+	}
+	deaf := s.n.deaf[s.to]
+	s.n.mu.Unlock()
+	if deaf {
+		return len(b), nil
+	}
+	return s.to.Write(b)
+}
+
+// hush lets nothing more through on the streams that are read now, without ending them: so a computer finds them that was asleep.
+func (n *network) hush() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c := range n.told {
+		n.deaf[c] = true
 	}
 }
 

@@ -165,6 +165,11 @@ func TestAnExpertThatIsTriedAgainIsShownOnce(t *testing.T) {
 	p.size(1360, 900, false)
 	p.until("what broke off is replaced", `document.querySelector('[data-expert="ben"] .md')?.innerText === "Seas fall twice a day."`)
 	p.until("the other has begun", `document.querySelector('[data-expert="ada"] .md')?.innerText === "Rivers rise"`)
+	const tried = `document.querySelector('[data-expert="ben"] .pill.again')?.innerText === "Attempt 2" && document.querySelector('[data-expert="ben"] .void')?.innerText.startsWith("Attempt 1 was replaced")`
+	p.until("it is told that this is another attempt", tried)
+	if p.is(`document.querySelector('[data-expert="ada"]').querySelector(".pill.again, .void")`) {
+		t.Error("an expert whose first attempt goes well is shown as tried again")
+	}
 	s.kill()
 	p.until("the line is down", `document.querySelector(".sign")?.innerText.includes("No connection")`)
 	s.goOn()
@@ -178,8 +183,30 @@ func TestAnExpertThatIsTriedAgainIsShownOnce(t *testing.T) {
 	before := p.text(".team")
 	p.reload()
 	p.until("a reload shows the same", complete+` && document.querySelector(".expert .md")`)
+	p.until("also which attempt it was", tried)
 	if got := p.text(".team"); got != before {
 		t.Errorf("after a reload: %q\nbefore: %q", got, before)
+	}
+	p.clean()
+}
+
+func TestAPersonSpeaksToOneExpertOfATeam(t *testing.T) {
+	s := newStageWith(t, "team")
+	p := browse(t).open(s.url())
+	p.size(1360, 900, false)
+	p.press("Team")
+	p.ask("What does water do?")
+	p.until("the experts work", `[...document.querySelectorAll(".expert")].every((e) => e.querySelector(".md")?.innerText === "Rivers rise") && document.querySelectorAll(".expert").length === 3`)
+	p.fill(".expert:nth-child(2) .speak input", "Mind the tides.")
+	p.click(".expert:nth-child(2) .speak button")
+	p.until("it is told that the words have arrived", `document.querySelector(".expert:nth-child(2) .speak .meta")?.innerText.includes("Mind the tides.") && document.querySelector(".expert:nth-child(2) .speak input").value === ""`)
+	var id, expert string
+	p.eval(`document.querySelector(".turn").dataset.task`, &id)
+	p.eval(`document.querySelector(".expert:nth-child(2)").dataset.expert`, &expert)
+	var task struct{ Spoken []struct{ To, Text string } }
+	s.get("/tasks/"+id, &task)
+	if len(task.Spoken) != 1 || task.Spoken[0].To != expert || task.Spoken[0].Text != "Mind the tides." {
+		t.Errorf("the server was told %+v, want the words to %s, once", task.Spoken, expert)
 	}
 	p.clean()
 }

@@ -7,7 +7,15 @@ import (
 	"testing"
 )
 
-// goOn lets the tool on that waits for it.
+// hold makes actors wait once more, who come to where they need the cue.
+func (s *stage) hold() {
+	s.t.Helper()
+	if err := os.Remove(filepath.Join(s.dir, cue)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// goOn lets actors on who wait for it.
 func (s *stage) goOn() {
 	s.t.Helper()
 	if err := os.WriteFile(filepath.Join(s.dir, cue), nil, 0o600); err != nil {
@@ -90,10 +98,16 @@ func TestAnEditIsADiffAndASearchIsAList(t *testing.T) {
 // given puts files into the composer as a person does, by pasting or dropping.
 func (p *tab) given(event string, files string) {
 	p.t.Helper()
-	p.until("the composer is there", `document.querySelector("#composer")`)
+	p.givenAt("#composer", event, files)
+}
+
+// givenAt does so at a place of the page. It fails where the browser would leave the page to show the file.
+func (p *tab) givenAt(place, event, files string) {
+	p.t.Helper()
+	p.until("files are taken", `document.querySelector(".composer input[type=file]")`)
 	p.eval(`{ const data = new DataTransfer(); for (const f of `+files+`) data.items.add(f);
 		const e = `+quote(event)+` === "paste" ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }) : new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
-		document.querySelector("#composer").dispatchEvent(e); }`, nil)
+		if (document.querySelector(`+quote(place)+`).dispatchEvent(e)) throw new Error("the page leaves it to the browser"); }`, nil)
 }
 
 func TestFilesGoWithAQuestion(t *testing.T) {
@@ -103,6 +117,9 @@ func TestFilesGoWithAQuestion(t *testing.T) {
 	p.until("both are chips", `document.querySelectorAll(".attached li").length === 2`)
 	p.given("paste", `[new File(["y"], "third.txt")]`)
 	p.until("the pasted one too", `document.querySelectorAll(".attached li").length === 3`)
+	p.givenAt(".rail", "drop", `[new File(["z"], "fourth.txt")]`)
+	p.until("one that is dropped beside the composer too", `document.querySelectorAll(".attached li").length === 4`)
+	p.press("Remove fourth.txt")
 	p.press("Remove third.txt")
 	p.until("one can be taken out", `document.querySelectorAll(".attached li").length === 2`)
 	p.ask("What did I upload?")

@@ -39,7 +39,7 @@ const en = {
   kSend: "Send", kLine: "New line", kComposer: "To the question", kPalette: "Commands and conversations", kNew: "New question", kStop: "Stop (twice)", kClose: "Close what is open", kSource: "Previous or next source", kTurn: "Previous or next question", kInspect: "Inspect the run", kHelp: "This list",
     formula: "Formula", copyOutput: "Copy the output", output: "Output", exitCode: "exit code {0}", changeOf: "Change of {0}", moreLines: "… {0} more lines", openFile: "Open {0}",
   files: "Files", allFiles: "All files", noFiles: "No files yet. What an agent writes for you is listed here, and what you add to a question.", made: "Made for you", given: "Added by you",
-  download: "Download", downloadFile: "Download {0}", downloadAll: "Download all", removeFile: "Remove {0}", addFiles: "Add files", dropHere: "Drop the files here", removeBad: "Remove the files that cannot be taken",
+  download: "Download", saveAnswer: "Save as Markdown", downloadFile: "Download {0}", downloadAll: "Download all", removeFile: "Remove {0}", addFiles: "Add files", dropHere: "Drop the files here", removeBad: "Remove the files that cannot be taken",
   tooLarge: "too large", tooMany: "too many files", tooMuch: "too much at once", preview: "Preview", sourceText: "Source", noPreview: "This kind of file is not shown here. Download it to look at it.",
   cutShort: "The first {0} of {1} are shown.", table: "Table", rows: "{0} rows", rowsOf: "The first {0} of {1} rows",
   assistant: "Assistant", model: "Model", thinkingWord: "Think", thinkingHint: "Let the model think before it answers", planHint: "Write down a plan first, and keep it while working",
@@ -113,7 +113,7 @@ const zh: typeof en = {
   kSend: "发送", kLine: "换行", kComposer: "跳到输入框", kPalette: "命令与对话", kNew: "新问题", kStop: "停止（两次）", kClose: "关闭已打开的面板", kSource: "上一个或下一个来源", kTurn: "上一个或下一个问题", kInspect: "检查这次运行", kHelp: "此列表",
     formula: "公式", copyOutput: "复制输出", output: "输出", exitCode: "退出码 {0}", changeOf: "{0} 的修改", moreLines: "…… 还有 {0} 行", openFile: "打开 {0}",
   files: "文件", allFiles: "所有文件", noFiles: "还没有文件。代理为你生成的文件和你添加的文件会列在这里。", made: "为你生成", given: "由你添加",
-  download: "下载", downloadFile: "下载 {0}", downloadAll: "全部下载", removeFile: "移除 {0}", addFiles: "添加文件", dropHere: "把文件放在这里", removeBad: "请移除无法接收的文件",
+  download: "下载", saveAnswer: "保存为 Markdown", downloadFile: "下载 {0}", downloadAll: "全部下载", removeFile: "移除 {0}", addFiles: "添加文件", dropHere: "把文件放在这里", removeBad: "请移除无法接收的文件",
   tooLarge: "太大", tooMany: "文件太多", tooMuch: "总量太大", preview: "预览", sourceText: "源文本", noPreview: "这类文件无法在此显示，请下载查看。",
   cutShort: "仅显示前 {0}，共 {1}。", table: "表格", rows: "{0} 行", rowsOf: "前 {0} 行，共 {1} 行",
   assistant: "助手", model: "模型", thinkingWord: "思考", thinkingHint: "让模型先思考再回答", planHint: "先写下计划，并在工作时更新",
@@ -167,5 +167,8 @@ export function when(at: number, now = Date.now()): string {
   if (now - at < 6 * 86_400_000) return d.toLocaleDateString(locale, { weekday: "short" });
   return d.toLocaleDateString(locale, { day: "numeric", month: "short" });
 }
+
+/** Money, told in millionths of a dollar. */
+export function money(micros: number): string { return "$" + (micros / 1e6).toFixed(micros < 10_000 ? 4 : micros < 1_000_000 ? 3 : 2); }
 
 export function number(n: number): string { return n.toLocaleString(lang.value === "zh" ? "zh-CN" : "en"); }

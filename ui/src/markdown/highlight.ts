@@ -23,10 +23,11 @@ for (const [name, language] of Object.entries({ bash, c, cpp, css, diff, go, jav
   core.registerLanguage(name, language);
 }
 
-/** The text with its colours, or null if the language is not known. */
-export function colour(text: string, lang: string): ComponentChildren {
+/** What makes the elements of the text with its colours, or null if the language is not known. */
+export function colour(text: string, lang: string): (() => ComponentChildren) | null {
   if (!core.getLanguage(lang)) return null;
-  return elements(core.highlight(text, { language: lang, ignoreIllegals: true }).value);
+  const html = core.highlight(text, { language: lang, ignoreIllegals: true }).value;
+  return () => elements(html);
 }
 
 const entity: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'" };

@@ -10,7 +10,11 @@ import { heal, Splitter, type Align, type Block } from "./split";
 export const counted = { characters: 0, blocks: 0, renders: 0 };
 (globalThis as { tributaryCounts?: typeof counted }).tributaryCounts = counted;
 
-interface Kept { splitter: Splitter; text: string; pages: JSX.Element[]; covered: number }
+/**
+ * What was read so far. Of the blocks, `covered` stand in full pages; the splitter has the others. Blocks are kept and not the elements that
+ * show them: an element knows what it stood in, and would hold the page as it was then, with all that has been taken out of it since.
+ */
+interface Kept { splitter: Splitter; text: string; pages: { at: number; blocks: Block[] }[]; covered: number }
 
 /** Shows text; `live` while it may still grow. */
 export function Markdown({ text, live }: { text: string; live: boolean }): JSX.Element {
@@ -37,18 +41,21 @@ function grewFrom(text: string, was: string): boolean {
 const chunkSize = 24, chunksOfPage = 8;
 
 /**
- * Pages of some two hundred blocks. One that is full is kept as it is and never looked at again, so that a frame costs the same
+ * Pages of some two hundred blocks. One that is full is kept as it is and its blocks are never looked at again, so that a frame costs the same
  * however long the text is, and a browser lays out what is in sight.
  */
 function pages(k: Kept, blocks: readonly Block[], settled: number, live: boolean): JSX.Element[] {
+  let from = 0;
   for (;;) {
-    const to = cut(blocks, k.covered, chunkSize * chunksOfPage);
-    if (to >= Math.min(settled, blocks.length)) break;
-    k.pages.push(<Page key={k.covered} blocks={blocks.slice(k.covered, to)} open={false} />);
-    k.covered = to;
+    const to = cut(blocks, from, chunkSize * chunksOfPage);
+    if (to >= Math.min(settled, blocks.length - 1)) break; // the splitter needs the last two: one may be made of a line that still grows
+    k.pages.push({ at: k.covered + from, blocks: blocks.slice(from, to) });
+    from = to;
   }
-  if (k.covered === blocks.length && k.pages.length > 0) return k.pages;
-  return [...k.pages, <Page key={k.covered} blocks={blocks.slice(k.covered)} open={live && blocks.length > settled} />];
+  const rest = blocks.slice(from);
+  k.splitter.release(from);
+  k.covered += from;
+  return [...k.pages.map((p) => <Page key={p.at} blocks={p.blocks} open={false} />), <Page key={k.covered} blocks={rest} open={live && blocks.length > settled} />];
 }
 
 /** Where a group that begins at `from` ends: a table is never torn, nor a list unless it is very long. */
@@ -84,6 +91,7 @@ class Page extends Component<PageProps> {
 }
 
 function differs(next: PageProps, was: PageProps): boolean {
+  if (next.blocks === was.blocks) return next.open !== was.open;
   return next.open !== was.open || next.blocks.length !== was.blocks.length || next.blocks.some((b, i) => b !== was.blocks[i]);
 }
 

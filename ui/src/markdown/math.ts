@@ -10,10 +10,11 @@ const kept = new Set(["display", "displaystyle", "scriptlevel", "mathvariant", "
 
 interface Tree { type?: string; text?: string; attributes?: Record<string, unknown>; children?: Tree[] }
 
-/** The formula as elements, or null if it cannot be read. */
-export function formula(tex: string, block: boolean): ComponentChildren {
+/** What makes the elements of the formula, or null if it cannot be read. */
+export function formula(tex: string, block: boolean): (() => ComponentChildren) | null {
   try {
-    return element(temml.__renderToMathMLTree(tex, { displayMode: block, throwOnError: true, trust: false, maxSize: [20, 20], maxExpand: 200 }) as Tree);
+    const tree = temml.__renderToMathMLTree(tex, { displayMode: block, throwOnError: true, trust: false, maxSize: [20, 20], maxExpand: 200 }) as Tree;
+    return () => element(tree);
   } catch { return null; }
 }
 

@@ -52,6 +52,9 @@ export class Splitter {
     return { blocks, settled: ended ? blocks.length : keep };
   }
 
+  /** Forgets the first blocks, which are settled and kept by who shows them: what is left to look at does not grow with the text. */
+  release(n: number): void { this.blocks.splice(0, n); }
+
   private settled(ended: boolean): number {
     return ended || !this.open ? this.blocks.length : Math.max(0, this.blocks.length - 1);
   }

@@ -3,15 +3,6 @@ import type { Source } from "../store/output";
 import { label } from "../store/output";
 import { t } from "../i18n";
 
-export function saveText(text: string, name: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: type + ";charset=utf-8" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
-}
-
 const style = "body{max-width:44rem;margin:3rem auto;padding:0 1.5rem;font:16px/1.65 system-ui,sans-serif;color:#192022}h1,h2,h3{line-height:1.25}pre{overflow:auto;padding:1em;background:#f0f3f3}" +
   "table{border-collapse:collapse}td,th{padding:.4em 1em .4em 0;border-bottom:1px solid #ccd;text-align:left}blockquote{margin:0;padding-left:1em;border-left:3px solid #ccd;color:#465256}sup a{text-decoration:none}li:target,sup:target{background:#fbe9a9}";
 

@@ -8,7 +8,7 @@ import { Tasks, type TaskObject } from "../../tasks";
 import { number, t } from "../i18n";
 import { go } from "../route";
 import { checkpointsOf, placesOf, threadOf, type Checkpoint } from "../store/checkpoints";
-import { saveText } from "./export";
+import { saveText } from "../store/files";
 import { StatePane, StepsPane } from "./inspectstate";
 import { WirePane, type Wire } from "./inspectwires";
 import { IconButton } from "../parts/buttons";

@@ -15,11 +15,11 @@ import { go } from "../route";
 import type { Conversation } from "../store/conversation";
 import { label, quoteBefore, sourcesOf, type Source } from "../store/output";
 import { bodyOf, outline, plain, reportOf, spots, textOf, type Spot } from "../store/report";
-import { addressOf, download, type ThreadFile } from "../store/files";
+import { addressOf, download, fileName, saveText, type ThreadFile } from "../store/files";
 import { offers } from "../store/routes";
 import type { Turn } from "../store/turn";
 import { get, send } from "../wire/api";
-import { exported, saveText } from "./export";
+import { exported } from "./export";
 
 const tab = signal<"report" | "activity" | "sources">("report");
 
@@ -222,7 +222,7 @@ function Download({ text, title, thread, paper, sources, cited, open }: Download
     addEventListener("pointerdown", away);
     return () => removeEventListener("pointerdown", away);
   }, [shown]);
-  const name = (plain(title).replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "report").toLowerCase();
+  const name = fileName(plain(title), "report");
   const kinds: [string, () => void][] = [
     ["Markdown", () => saveText(text, name + ".md", "text/markdown")],
     ["HTML", () => { open(); requestAnimationFrame(() => requestAnimationFrame(() => { if (paper.current) saveText(exported(paper.current, plain(title), cited.map((ref) => sources.get(ref)!)), name + ".html", "text/html"); })); }],

@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Icon } from "../icons";
-import { number, t } from "../i18n";
+import { money, number, t } from "../i18n";
 import { Connection } from "../parts/connection";
 import type { Place } from "../route";
 import { models } from "../store/choices";
@@ -147,7 +147,7 @@ function Figures({ first, rows }: { first: string; rows: Sum[] }): JSX.Element {
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={first}><table class="figures">
       <thead><tr><th scope="col">{first}</th><th scope="col" class="right">{t("questions")}</th><th scope="col" class="right">{t("inTokens")}</th><th scope="col" class="right">{t("outTokens")}</th>{costs && <th scope="col" class="right">{t("cost")}</th>}<th class="share"><span class="sr">{t("total")}</span></th></tr></thead>
-      <tbody>{rows.map((r) => <tr key={r.key}><td>{r.key}</td><td class="right">{number(r.n)}</td><td class="right">{number(r.input)}</td><td class="right">{number(r.output)}</td>{costs && <td class="right">${(r.cost / 1e6).toFixed(3)}</td>}
+      <tbody>{rows.map((r) => <tr key={r.key}><td>{r.key}</td><td class="right">{number(r.n)}</td><td class="right">{number(r.input)}</td><td class="right">{number(r.output)}</td>{costs && <td class="right">{money(r.cost)}</td>}
         <td class="share"><meter min={0} max={most} value={r.input + r.output} aria-label={t("total")} /></td></tr>)}</tbody>
     </table></div>
   );

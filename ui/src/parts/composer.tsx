@@ -30,8 +30,19 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
   const change = (value: string) => { setText(value); keep.set("draft." + draft, value); };
   const add = (list: FileList | null | undefined) => {
     const some = [...(list ?? [])];
-    if (some.length > 0 && limits.value !== null) setFiles([...files, ...attach(some, files)]);
+    if (some.length > 0 && limits.peek() !== null) setFiles((was) => [...was, ...attach(some, was)]);
   };
+  // Files may be dropped anywhere: beside the field a browser would leave the page and show them.
+  useEffect(() => {
+    const carries = (e: DragEvent) => e.dataTransfer?.types.includes("Files") === true;
+    const hover = (e: DragEvent) => { if (carries(e)) { e.preventDefault(); setOver(limits.peek() !== null); } };
+    const leave = (e: DragEvent) => { if (e.relatedTarget === null) setOver(false); };
+    const drop = (e: DragEvent) => { if (carries(e)) { e.preventDefault(); add(e.dataTransfer?.files); } setOver(false); };
+    addEventListener("dragover", hover);
+    addEventListener("dragleave", leave);
+    addEventListener("drop", drop);
+    return () => { removeEventListener("dragover", hover); removeEventListener("dragleave", leave); removeEventListener("drop", drop); };
+  }, []);
   const bad = files.some((f) => f.problem !== "");
   const ready = text.trim() !== "" && !bad;
   const submit = () => {
@@ -42,10 +53,7 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
     send(value, files);
   };
   return (
-    <form class={"composer" + (over ? " over" : "")} aria-label={t("composer")} onSubmit={(e) => { e.preventDefault(); submit(); }}
-      onDragOver={(e) => { if (limits.value !== null && e.dataTransfer?.types.includes("Files")) { e.preventDefault(); setOver(true); } }}
-      onDragLeave={(e) => { if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setOver(false); }}
-      onDrop={(e) => { if (e.dataTransfer?.files.length) { e.preventDefault(); add(e.dataTransfer.files); } setOver(false); }}>
+    <form class={"composer" + (over ? " over" : "")} aria-label={t("composer")} onSubmit={(e) => { e.preventDefault(); submit(); }}>
       <Attachments list={files} remove={(a) => setFiles(files.filter((f) => f !== a))} />
       <textarea ref={area} id="composer" rows={1} value={text} placeholder={over ? t("dropHere") : placeholder} aria-label={placeholder} onInput={(e) => change(e.currentTarget.value)}
         onPaste={(e) => { if (e.clipboardData?.files.length) { e.preventDefault(); add(e.clipboardData.files); } }}

@@ -107,6 +107,11 @@ function Speak({ turn, expert }: { turn: Turn; expert: { id: string; name: strin
   );
 }
 
+/** Which try it is that is shown. An expert begins once; what is tried again is a call of its model, and what comes of that says so. */
+export function attemptOf(child: TaskObject): number {
+  return child.output.reduce((n, item) => Math.max(n, item.attempt ?? 1), child.attempt ?? 1);
+}
+
 function isOpen(child: TaskObject): boolean { return child.status === "created" || child.status === "queued" || child.status === "working"; }
 
 function State({ part, working }: { part: Part | undefined; working: boolean }): JSX.Element | null {
@@ -115,10 +120,11 @@ function State({ part, working }: { part: Part | undefined; working: boolean }):
   const from = Date.parse(String(part.child["created_at"] ?? "")), to = Date.parse(String(part.child["ended_at"] ?? ""));
   const took = working ? now - from : to - from;
   const s = part.child.status;
+  const attempt = attemptOf(part.child);
   const word = working ? "" : s === "completed" ? t("done") : s === "failed" ? t("failed") : s === "canceled" ? t("stopped") : s === "expired" ? t("late") : t("waits");
   return (
     <span class={"expert-state " + (working ? "working" : (s ?? ""))}>
-      {(part.child.attempt ?? 1) > 1 && <span class="pill again">{t("attemptN", part.child.attempt!)}</span>}
+      {attempt > 1 && <span class="pill again">{t("attemptN", attempt)}</span>}
       {working ? <Spinner /> : <Icon size={14} name={s === "completed" ? "check" : s === "failed" ? "warn" : "stop"} />}
       <span>{[word, Number.isFinite(took) && took >= 0 ? span(working ? Math.floor(took / 1000) * 1000 : took).replace(".0 ", " ") : ""].filter(Boolean).join(" · ")}</span>
     </span>
@@ -129,14 +135,14 @@ function State({ part, working }: { part: Part | undefined; working: boolean }):
 function PartView({ part, turn, live, last, alone }: { part: Part; turn: Turn; live: boolean; last: boolean; alone: boolean }): JSX.Element {
   const [chosen, choose] = useState<boolean | null>(null);
   const open = chosen ?? last;
-  const again = (part.child.attempt ?? 1) > 1;
+  const attempt = attemptOf(part.child);
   const error = part.child.error?.message ?? "";
   return (
     <section class="expert-part">
       {!alone && <button type="button" class="part-head" aria-expanded={open} onClick={() => choose(!open)}>
         {live ? <Spinner /> : <Icon size={14} name={part.child.status === "completed" ? "check" : "warn"} />}<span class="grow">{part.title}</span><Icon name={open ? "chevronUp" : "chevronDown"} size={14} /></button>}
       {(open || alone) && <div class="part-body">
-        {again && <p class="void">{t("attemptVoid", part.child.attempt! - 1)}</p>}
+        {attempt > 1 && <p class="void">{t("attemptVoid", attempt - 1)}</p>}
         <Output items={part.child.output} place={{ turn, live, depth: 1 }} />
         {error !== "" && <p class="note fail"><Icon name="warn" />{error}</p>}
       </div>}

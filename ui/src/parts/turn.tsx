@@ -4,9 +4,10 @@ import { useState } from "preact/hooks";
 import type { TaskObject } from "../../tasks";
 import { useNow } from "../clock";
 import { Icon, Spinner } from "../icons";
-import { number, span, t } from "../i18n";
+import { money, number, span, t } from "../i18n";
 import { go } from "../route";
 import type { Conversation } from "../store/conversation";
+import { fileName, saveText } from "../store/files";
 import { answerText, presented } from "../store/output";
 import { reportOf, workerOf } from "../store/report";
 import type { Turn } from "../store/turn";
@@ -159,15 +160,17 @@ function Foot({ turn, o, conversation }: { turn: Turn; o: TaskObject; conversati
   if (o.status === "input_required") return null;
   const text = answerText(o);
   const used = o.usage ? o.usage.input_tokens + o.usage.output_tokens : 0;
+  const cost = o.usage?.["cost_micros"] ?? 0;
   const took = Date.parse(String(o["ended_at"] ?? "")) - Date.parse(String(o["created_at"] ?? ""));
   return (
     <footer class="foot">
       {o.warnings?.map((w, i) => <p key={i} class="meta">{w.message}</p>)}
       <div class="foot-row">
         {text !== "" && <CopyButton text={() => text} label={t("copy")} />}
+        {text !== "" && <IconButton icon="download" label={t("saveAnswer")} onClick={() => saveText(text + "\n", fileName(turn.question ?? "", "answer") + ".md", "text/markdown")} />}
         {turn.question !== null && <IconButton icon="again" label={t("again")} onClick={() => void conversation.replace(turn, turn.question!)} />}
         <IconButton icon="inspect" label={t("inspect")} onClick={() => go({ name: "run", id: turn.id, seq: null })} />
-        <span class="meta grow right">{[used > 0 ? t("tokens", number(used)) : "", Number.isFinite(took) ? span(took) : ""].filter(Boolean).join(" · ")}</span>
+        <span class="meta grow right">{[used > 0 ? t("tokens", number(used)) : "", cost > 0 ? money(cost) : "", Number.isFinite(took) ? span(took) : ""].filter(Boolean).join(" · ")}</span>
       </div>
     </footer>
   );

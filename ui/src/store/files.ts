@@ -94,6 +94,21 @@ export async function download(address: string, name: string): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
+/** Saves a text that the page has. */
+export function saveText(text: string, name: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: type + ";charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+/** What a file with a title may be called. */
+export function fileName(title: string, otherwise: string): string {
+  return (title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60) || otherwise).toLowerCase();
+}
+
 export const needsKey = (): boolean => "X-Api-Key" in headers();
 
 export function size(n: number): string {

@@ -38,10 +38,17 @@ export function seen(id: string): void {
 
 let lost = false;
 let asking: Promise<void> | null = null;
+let again = false;
 
+/** Asks for the list. An answer that is on its way may be older than what the caller knows of: it is asked for once more then. */
 export function refresh(): Promise<void> {
-  asking ??= ask().finally(() => { asking = null; });
+  again = asking !== null;
+  asking ??= askAll().finally(() => { asking = null; });
   return asking;
+}
+
+async function askAll(): Promise<void> {
+  do { again = false; await ask(); } while (again);
 }
 
 async function ask(): Promise<void> {
