@@ -92,13 +92,19 @@ func (f *front) hold(modes, id string, uncut, live []wire.Frame, n int, rnd *ran
 }
 
 // combinations are all modes together, each alone, and a quarter of the pairs: another with each story, and so each with several.
+// Where there is little time it is a third of those alone, and a twelfth of the pairs.
 func combinations(story int) [][]string {
 	out := [][]string{Modes}
-	pairs := story
+	pairs, few := story, 1
+	if testing.Short() {
+		few = 3
+	}
 	for i, a := range Modes {
-		out = append(out, []string{a})
+		if (story+i)%few == 0 {
+			out = append(out, []string{a})
+		}
 		for _, b := range Modes[i+1:] {
-			if pairs++; pairs%4 == 0 {
+			if pairs++; pairs%(4*few) == 0 {
 				out = append(out, []string{a, b})
 			}
 		}

@@ -253,7 +253,11 @@ func TestCutInEveryCombinationOfModes(t *testing.T) {
 	each(t, func(t *testing.T, name string, rec *Recording) {
 		t.Parallel()
 		rnd := rand.New(rand.NewPCG(uint64(len(name)), uint64(len(rec.States))))
-		for m := 1 + rnd.IntN(4); m < 1<<len(Modes); m += 4 {
+		every := 4
+		if testing.Short() {
+			every = 16
+		}
+		for m := 1 + rnd.IntN(every); m < 1<<len(Modes); m += every {
 			var modes []string
 			for i, mode := range Modes {
 				if m&(1<<i) != 0 {
