@@ -60,5 +60,6 @@ func init() {
 }
 
 // leave ends this process at once. Nothing here waits for the end of a process, as os.Exit lets others do: the race detector, for
-// one, sleeps a second then, and every start of the program ends three of these.
+// one, sleeps a second then, and every start of the program waits for such ends. Its exit status for races is lost with that; its
+// report is not.
 func leave(code int) { syscall.Exit(code) }
