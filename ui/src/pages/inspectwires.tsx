@@ -62,7 +62,7 @@ function Other({ wire, thread, run, part }: { wire: Exclude<Wire, "task">; threa
   return (
     <>
       <p class="meta">{t("framesOf", number(list.length))} · {size(list.reduce((n, x) => n + x.data.length, 0))}</p>
-      <ul class="wire-frames" tabIndex={0} role="region" aria-label={wire}>{list.slice(from, at + around).map((x, i) => (
+      <ul class="wire-frames" tabIndex={0} aria-label={wire}>{list.slice(from, at + around).map((x, i) => (
         <li key={from + i}><button type="button" ref={from + i === at ? here : null} class={"list-row event" + (from + i === at ? " selected" : "")} aria-current={from + i === at} onClick={() => choose(from + i)}><span class="num wide">{x.id}</span><span class="grow">{x.name || typeIn(x.data)}</span><span class="meta">{size(x.data.length)}</span></button></li>
       ))}</ul>
       {f && <pre class="raw">{pretty(f.data)}</pre>}
