@@ -20,7 +20,6 @@ type Store interface {
 	Queue
 	Assistants
 	FollowUps
-	Assistants
 }
 
 // Threads keeps threads.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -54,15 +53,10 @@ func (l *listings) put(owner string, k listing) {
 
 // each calls found with the place of every folder, by name. They stay as they are until it returns.
 func (s *Shelf) each(owner string, found func(own *os.Root, p place) error) error {
-	own, err := s.open(owner)
+	own, free, err := s.steady(owner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer own.Close()
-	free, err := lock(own, swapping, syscall.LOCK_SH)
 	if err != nil {
 		return err
 	}

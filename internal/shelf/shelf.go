@@ -101,12 +101,7 @@ func (s *Shelf) Read(owner, name string, look func(*os.Root) error) error {
 	if !Valid(name) {
 		return fs.ErrNotExist
 	}
-	own, err := s.open(owner)
-	if err != nil {
-		return err
-	}
-	defer own.Close()
-	free, err := lock(own, swapping, syscall.LOCK_SH)
+	own, free, err := s.steady(owner)
 	if err != nil {
 		return err
 	}
@@ -267,6 +262,18 @@ func (s *Shelf) open(owner string) (*os.Root, error) {
 	}
 	defer root.Close()
 	return root.OpenRoot(folderOf(owner))
+}
+
+// steady opens the folder of an owner for a reader: until free is called, nothing in it is exchanged.
+func (s *Shelf) steady(owner string) (own *os.Root, free func(), err error) {
+	if own, err = s.open(owner); err != nil {
+		return nil, nil, err
+	}
+	let, err := lock(own, swapping, syscall.LOCK_SH)
+	if err != nil {
+		return nil, nil, errors.Join(err, own.Close())
+	}
+	return own, func() { let(); own.Close() }, nil
 }
 
 // claim opens the folder of an owner for a writer, and makes it where there is none.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // kept begins the names of what was replaced: .kept-<name>.<number>.
@@ -46,12 +45,7 @@ func (s *Shelf) ReadVersion(owner, name string, version int, look func(*os.Root)
 	if !Valid(name) {
 		return fs.ErrNotExist
 	}
-	own, err := s.open(owner)
-	if err != nil {
-		return err
-	}
-	defer own.Close()
-	free, err := lock(own, swapping, syscall.LOCK_SH)
+	own, free, err := s.steady(owner)
 	if err != nil {
 		return err
 	}
