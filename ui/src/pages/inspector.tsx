@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Tasks, type TaskObject } from "../../tasks";
 import { number, t } from "../i18n";
-import { go } from "../route";
+import { go, route } from "../route";
 import { checkpointsOf, placesOf, threadOf, type Checkpoint } from "../store/checkpoints";
 import { saveText } from "../store/files";
 import { StatePane, StepsPane } from "./inspectstate";
@@ -48,25 +48,29 @@ export function InspectorPage({ id, seq }: { id: string; seq: number | null }): 
     return () => { live = false; };
   }, [id, ended]);
   const places = useMemo(() => placesOf(saved.list, frames), [saved, frames]);
-  const at = Math.max(0, Math.min(end, seq ?? end));
-  const to = (n: number) => go({ name: "run", id, seq: Math.max(0, Math.min(end, n)) }, true);
+  const at = clamp(seq ?? end, end);
+  const to = (n: number) => go({ name: "run", id, seq: clamp(n, end) }, true);
   useEffect(() => {
     if (!playing.value) return;
     if (at >= end) { playing.value = false; return; }
     const timer = setTimeout(() => to(at + (speed.value > 16 ? 4 : 1)), Math.max(16, 160 / speed.value));
     return () => clearTimeout(timer);
   }, [playing.value, at, end]);
+  // A key counts from where the address is now, not from what was drawn last: keys come faster than pictures.
+  const last = useRef(end);
+  last.current = end;
   useEffect(() => {
+    const by = (n: number) => { const r = route.value; if (r.name === "run") go({ ...r, seq: clamp((r.seq ?? last.current) + n, last.current) }, true); };
     const onKey = (e: KeyboardEvent) => {
       if (document.querySelector("dialog[open]") || (e.target instanceof HTMLElement && e.target.closest("input:not([type=range]), textarea"))) return;
-      const by = e.shiftKey ? 10 : 1;
-      if (e.key === "ArrowLeft") { e.preventDefault(); to(at - by); }
-      if (e.key === "ArrowRight") { e.preventDefault(); to(at + by); }
+      const step = e.shiftKey ? 10 : 1;
+      if (e.key === "ArrowLeft") { e.preventDefault(); by(-step); }
+      if (e.key === "ArrowRight") { e.preventDefault(); by(step); }
       if (e.key === " ") { e.preventDefault(); playing.value = !playing.value; }
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  });
+  }, []);
   // Several checkpoints may stand at one frame: the one that was picked counts for as long as the head is there.
   const marked = picked !== null && places[picked] === at ? picked : Math.max(0, places.findLastIndex((p) => p <= at));
   const pick = (n: number) => { setPicked(n); to(places[n] ?? end); };
@@ -126,6 +130,9 @@ export function InspectorPage({ id, seq }: { id: string; seq: number | null }): 
     </main>
   );
 }
+
+/** Where the head may stand: a number of an event that there is. */
+function clamp(n: number, end: number): number { return Math.max(0, Math.min(end, n)); }
 
 function laneName(kind: Bit["kind"]): string { return t(kind === "life" ? "lifeLane" : kind === "turn" ? "turnsLane" : kind === "tool" ? "toolsLane" : "subLane"); }
 

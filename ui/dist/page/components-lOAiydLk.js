@@ -1,4 +1,4 @@
-import{S as e,a as t,i as n,n as r,o as i,r as a,t as o}from"./buttons-D0O-FKfw.js";import{F as s,I as c,U as l,_ as u,a as d,c as f,et as p,g as m,i as h,l as g,n as _,o as v,r as y,s as b,t as x,z as S}from"./index-DutEZRE0.js";var C=`## What a reader does
+import{S as e,a as t,i as n,n as r,o as i,r as a,t as o}from"./buttons-D0O-FKfw.js";import{F as s,I as c,U as l,_ as u,a as d,c as f,et as p,g as m,i as h,l as g,n as _,o as v,r as y,s as b,t as x,z as S}from"./index-COKIL01V.js";var C=`## What a reader does
 
 Three things, and the browser already does the first two.[^9]
 
