@@ -158,8 +158,8 @@ func (r *Runtime) Speak(ctx context.Context, owner, id string, w Words) error {
 	return r.told(err)
 }
 
-// CancelTask stops one sub-agent of a run, by the id of its task, and lets the run go on without it. One that has ended, or has not
-// begun, is not stopped.
+// CancelTask stops one sub-agent of a run, by the id of its task, and lets the run go on without it, also after a crash. One that has
+// ended, or has not begun, is not stopped.
 func (r *Runtime) CancelTask(ctx context.Context, owner, id, task string) (Run, error) {
 	rn, err := r.engine.CancelTask(ctx, identity(owner), id, task)
 	if err != nil {

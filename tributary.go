@@ -95,6 +95,9 @@ type Options struct {
 	// Graphs are further graphs by name; one named "agent" replaces the built-in.
 	Graphs map[string]Builder
 
+	// Node is the name of this process among those that share a store, and stays when it is started again. Empty: "local", which is
+	// right for a process that has its folder to itself.
+	Node string
 	// MaxRuns is how many runs execute at once; 0 means 4096.
 	MaxRuns int
 	// Lease is how long a run belongs to this process without a sign of life; 0 means 30 s.
@@ -209,7 +212,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.db = &catalogue.Store{DB: db, Agents: custom.New(dir), Taken: func(name string) bool { _, ok := r.graphs[name]; return ok }}
+	r.db = &catalogue.Store{Backend: db, Agents: custom.New(dir), Taken: func(name string) bool { _, ok := r.graphs[name]; return ok }}
 	if r.opt.Agent != nil { // nobody else can run custom agents
 		r.db.Graph = LeadGraph
 	}
@@ -225,7 +228,7 @@ func (r *Runtime) open(ctx context.Context) (err error) {
 	r.background = background.New(r.db)
 	r.engine, err = run.Open(ctx, run.Options{
 		Store: r.db, Journal: r.journal, Checkpoints: r.db, Build: r.build, Memory: r.storeOf, Folder: r.folder,
-		Node: r.db.Node(), Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
+		Node: r.opt.Node, Boot: r.boot(), MaxRuns: r.opt.MaxRuns, Lease: r.opt.Lease, MaxAttempts: r.opt.MaxAttempts,
 		Timeout: r.opt.Timeout, RecursionLimit: r.opt.RecursionLimit, Requests: !r.opt.OmitRequests, Log: r.log, FollowUps: r.followUps, Handlers: r.followers(),
 		Secrets: secret.NewBox(dir),
 	})

@@ -15,6 +15,7 @@ var ErrTaskCancelled error = &event.Error{Code: CodeCancelled, Name: "CancelledE
 type Control struct {
 	mu    sync.Mutex
 	tasks map[string]context.CancelCauseFunc
+	next  map[string]bool                                     // those that are stopped as soon as they begin
 	hear  func(ctx context.Context, words event.Spoken) error // nil: nobody listens
 }
 
@@ -28,6 +29,16 @@ func (c *Control) CancelTask(task string) bool {
 	}
 	cancel(ErrTaskCancelled)
 	return true
+}
+
+// CancelNext has a sub-agent stopped as soon as it begins: it was cancelled in an earlier attempt, which did not get to stop it.
+func (c *Control) CancelNext(task string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == nil {
+		c.next = map[string]bool{}
+	}
+	c.next[task] = true
 }
 
 // ErrNobodyListens says that words were said to a run none of whose agents hears what is said to it, or not now.
@@ -82,6 +93,10 @@ func (c *Control) enter(ctx context.Context, task string) (inner context.Context
 		c.tasks = map[string]context.CancelCauseFunc{}
 	}
 	c.tasks[task] = cancel
+	if c.next[task] {
+		delete(c.next, task)
+		cancel(ErrTaskCancelled)
+	}
 	c.mu.Unlock()
 	return inner, func() {
 		c.mu.Lock()

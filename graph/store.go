@@ -60,7 +60,10 @@ type Batch struct {
 }
 
 // Save is something to store together with events: a [Commit], a [Kept] or a [Shown].
-type Save interface{ save() }
+type Save interface {
+	save()
+	Stored() // so that a journal takes it
+}
 
 // Commit stores a checkpoint. Its cost is proportional to what changed, not to the size of the state.
 type Commit struct {
@@ -90,6 +93,15 @@ type Shown struct {
 func (Commit) save() {}
 func (Kept) save()   {}
 func (Shown) save()  {}
+
+// Stored marks what a journal stores.
+func (Commit) Stored() {}
+
+// Stored marks what a journal stores.
+func (Kept) Stored() {}
+
+// Stored marks what a journal stores.
+func (Shown) Stored() {}
 
 // Checkpoint is the state of a graph after a step, without the values. Checkpoints of a namespace form a tree.
 type Checkpoint struct {

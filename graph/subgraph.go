@@ -210,12 +210,14 @@ func (e *engine) resultOf(c Child) (Result, error) {
 
 // serve runs a sub-agent between its TaskStarted and its TaskEnded.
 func (e *engine) serve(ctx context.Context, c Child, parent string, input []Write) (Result, error) {
-	snap, tries, err := e.revisit(ctx)
+	// Who is cancelled before it works begins and ends all the same, so that its end is told.
+	begin := context.WithoutCancel(ctx)
+	snap, tries, err := e.revisit(begin)
 	if err != nil {
 		return Result{}, err
 	}
 	if snap != nil && len(snap.Next) == 0 {
-		if err := e.stand(ctx, snap); err != nil {
+		if err := e.stand(begin, snap); err != nil {
 			return Result{}, err
 		}
 		return e.resultOf(c)
@@ -237,10 +239,10 @@ func (e *engine) serve(ctx context.Context, c Child, parent string, input []Writ
 	defer e.x.keepUsage(c.Task, e.meter)
 	if snap == nil {
 		e.fresh()
-		err = e.input(ctx, input)
+		err = e.input(begin, input)
 	} else {
 		e.started = snap.Run == e.x.Run && snap.Source == event.FromLoop
-		err = e.stand(ctx, snap)
+		err = e.stand(begin, snap)
 	}
 	if err != nil {
 		return Result{}, err

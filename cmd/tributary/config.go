@@ -65,6 +65,8 @@ type Config struct {
 	ThreadFiles int   `yaml:"thread_files"`
 	// Sandbox is where agents run code.
 	Sandbox SandboxConfig `yaml:"sandbox"`
+	// Node is the name of this process among those that share a store.
+	Node string `yaml:"node"`
 	// MaxRuns is how many runs execute at once.
 	MaxRuns int `yaml:"max_runs"`
 	// MaxAttempts is how many crashes a run may see at one place before it is given up.
@@ -249,7 +251,7 @@ func dataHome() (string, error) {
 // options are the runtime's, as the configuration has them.
 func (c Config) options() tributary.Options {
 	return tributary.Options{
-		Dir: c.Data, Team: true, Disk: c.Durability == "disk", System: c.System, Files: c.Files, ThreadBytes: c.ThreadBytes, ThreadFiles: c.ThreadFiles, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
+		Dir: c.Data, Team: true, Disk: c.Durability == "disk", System: c.System, Files: c.Files, ThreadBytes: c.ThreadBytes, ThreadFiles: c.ThreadFiles, Node: c.Node, MaxRuns: c.MaxRuns, MaxAttempts: c.MaxAttempts, MaxSteps: c.MaxSteps,
 		RecursionLimit: c.RecursionLimit, OmitRequests: c.OmitRequests, Timeout: orNever(c.RunTimeout), Retry: c.net(), Answers: c.Answers,
 	}
 }

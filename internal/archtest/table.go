@@ -78,7 +78,7 @@ var Rules = []Rule{
 	{"internal/companion", join(nouns, []string{"agent/middleware", "graph", "internal/run"}), []string{"net/http"},
 		"what people do around conversations, for the library and for routes; a goal is the middleware's word"},
 
-	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/journal", "internal/piece", "internal/run"}), nil,
+	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/run", "internal/storage"}), nil,
 		"one suite for every backend, written against the interfaces that they implement"},
 	{"internal/storage/wal", nil, nil, "it reads bytes of SQLite's and knows nothing of what they say"},
 	{"internal/storage/...", join(nouns, []string{"graph", "internal/piece", "internal/folder", "internal/journal", "internal/run", "internal/storage/..."}), nil,
@@ -129,7 +129,7 @@ var Rules = []Rule{
 	{"internal/server", join(runs, []string{"internal/companion", "internal/server/...", "internal/workspace", "memory"}), nil,
 		"it puts the dialects together; storage, agents and models are reached only through what it is handed"},
 
-	{"internal/catalogue", []string{"internal/custom", "internal/run", "internal/storage/sqlite"}, []string{"net/http"}, "it lists assistants wherever they are kept"},
+	{"internal/catalogue", []string{"internal/custom", "internal/run", "internal/storage"}, []string{"net/http"}, "it lists assistants wherever they are kept"},
 	{"internal/door", []string{"graph", "internal/catalogue", "internal/custom", "internal/journal", "internal/run", "internal/skill", "internal/workspace", "memory"}, []string{"net/http"},
 		"it names the parts of a runtime for those of this module who put something around it"},
 	{".", engine, []string{Module + "/internal/server", "net/http"}, "the library is the engine without a listener; it puts the parts together"},

@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/door"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/turn"
 )
@@ -134,7 +135,7 @@ func checkpointBytes(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := db.StateBytes(ctx, thread)
+	size, err := db.Backend.(*sqlite.DB).StateBytes(ctx, thread)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/internal/door"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/model"
 	"github.com/tributary-ai/tributary/model/scripted"
@@ -152,7 +153,7 @@ func profileInto(dir string) (stop func(), err error) {
 
 // researchOnce makes one research.
 func researchOnce(ctx context.Context, rt *tributary.Runtime, own *ownTime, parallel int) (t taken, err error) {
-	store := door.Open(rt).Store
+	store := door.Open(rt).Store.Backend.(*sqlite.DB)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	own.take()

@@ -1,5 +1,5 @@
 // Package bus carries hints between the parts of a cluster: a run waits to be claimed, a run is to be
-// cancelled.
+// cancelled, a run's journal has grown.
 //
 // A message may be lost, doubled or late, and nobody may rely on it: the database is the truth, and whoever
 // listens here also looks there now and then. What the bus buys is time, milliseconds in place of seconds.
@@ -14,6 +14,7 @@ const (
 	Wake       Kind = "wake"        // a run is waiting for a worker
 	Cancel     Kind = "cancel"      // a run was asked to stop
 	CancelTask Kind = "cancel_task" // one sub-agent of a run was asked to stop
+	Appended   Kind = "appended"    // a run's journal has grown
 )
 
 // Message is a hint.
@@ -22,6 +23,7 @@ type Message struct {
 	Run    string
 	Action string // of a Cancel: how
 	Task   string // of a CancelTask: whom
+	Last   uint64 // of an Appended: the number of the last event
 }
 
 // Bus passes messages to all subscribers, the sender's own included.

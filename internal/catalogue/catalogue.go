@@ -21,12 +21,12 @@ import (
 
 	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/internal/run"
-	"github.com/tributary-ai/tributary/internal/storage/sqlite"
+	"github.com/tributary-ai/tributary/internal/storage"
 )
 
 // Store is the database with custom agents among its assistants.
 type Store struct {
-	*sqlite.DB
+	storage.Backend
 	// Agents are the custom agents, and Graph is the graph that runs them; empty: none does, and they are no assistants.
 	Agents *custom.Agents
 	Graph  string
@@ -82,12 +82,12 @@ func (s *Store) CreateAssistant(ctx context.Context, who run.Identity, a run.Ass
 			return a, fmt.Errorf("assistant %q: %w", a.ID, run.ErrExists)
 		}
 	}
-	return s.DB.CreateAssistant(ctx, who, a)
+	return s.Backend.CreateAssistant(ctx, who, a)
 }
 
 // Assistant finds an assistant; run.ErrNotFound if there is none.
 func (s *Store) Assistant(ctx context.Context, who run.Identity, id string) (run.Assistant, error) {
-	a, err := s.DB.Assistant(ctx, who, id)
+	a, err := s.Backend.Assistant(ctx, who, id)
 	if errors.Is(err, run.ErrNotFound) {
 		return s.agent(who, id)
 	}
@@ -101,13 +101,13 @@ func (s *Store) SearchAssistants(ctx context.Context, who run.Identity, q run.As
 		return nil, 0, err
 	}
 	if len(more) == 0 {
-		return s.DB.SearchAssistants(ctx, who, q)
+		return s.Backend.SearchAssistants(ctx, who, q)
 	}
 	from := q
 	if q.Limit > 0 {
 		from.Limit, from.Offset = q.Offset+q.Limit, 0
 	}
-	list, total, err := s.DB.SearchAssistants(ctx, who, from)
+	list, total, err := s.Backend.SearchAssistants(ctx, who, from)
 	total += len(more)
 	if err != nil || q.Limit == 0 {
 		return nil, total, err
@@ -193,24 +193,24 @@ func (s *Store) elsewhere(who run.Identity, id string, err error) error {
 
 // PatchAssistant changes an assistant that is no custom agent.
 func (s *Store) PatchAssistant(ctx context.Context, who run.Identity, id string, p run.AssistantPatch) (run.Assistant, error) {
-	a, err := s.DB.PatchAssistant(ctx, who, id, p)
+	a, err := s.Backend.PatchAssistant(ctx, who, id, p)
 	return a, s.elsewhere(who, id, err)
 }
 
 // DeleteAssistant deletes an assistant that is no custom agent.
 func (s *Store) DeleteAssistant(ctx context.Context, who run.Identity, id string) error {
-	return s.elsewhere(who, id, s.DB.DeleteAssistant(ctx, who, id))
+	return s.elsewhere(who, id, s.Backend.DeleteAssistant(ctx, who, id))
 }
 
 // SetLatestAssistant makes an older version of an assistant that is no custom agent the current one.
 func (s *Store) SetLatestAssistant(ctx context.Context, who run.Identity, id string, version int) (run.Assistant, error) {
-	a, err := s.DB.SetLatestAssistant(ctx, who, id, version)
+	a, err := s.Backend.SetLatestAssistant(ctx, who, id, version)
 	return a, s.elsewhere(who, id, err)
 }
 
 // AssistantVersions lists versions; a custom agent has one.
 func (s *Store) AssistantVersions(ctx context.Context, who run.Identity, id string, metadata json.RawMessage, limit, offset int) ([]run.Assistant, error) {
-	list, err := s.DB.AssistantVersions(ctx, who, id, metadata, limit, offset)
+	list, err := s.Backend.AssistantVersions(ctx, who, id, metadata, limit, offset)
 	if !errors.Is(err, run.ErrNotFound) {
 		return list, err
 	}

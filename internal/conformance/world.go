@@ -92,7 +92,7 @@ func open(ctx context.Context, opt options) (_ *world, err error) {
 		return nil, err
 	}
 	w.engine, err = run.Open(ctx, run.Options{
-		Store: w.db, Journal: w.journal, Checkpoints: w.db, Node: w.db.Node(), Log: opt.log,
+		Store: w.db, Journal: w.journal, Checkpoints: w.db, Log: opt.log,
 		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
 			return lib.Graph(ctx, run.Identity{Owner: r.Owner}, r.Request.Graph, r.Request)
 		},

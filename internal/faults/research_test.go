@@ -196,7 +196,7 @@ func researchLife(dir, death string) error {
 		return err
 	}
 	eng, err := runs.Open(ctx, runs.Options{
-		Store: store, Journal: log, Checkpoints: db, Node: db.Node(),
+		Store: store, Journal: log, Checkpoints: db,
 		Build: func(context.Context, runs.Run) (*graph.Graph, error) { return g, nil },
 		Folder: func(runs.Identity, string) (*os.Root, error) {
 			files := filepath.Join(dir, "files")

@@ -53,7 +53,7 @@ func leave(t *testing.T, data string, n int) {
 	for i := range n {
 		input := fmt.Sprintf(`{"messages":[{"role":"user","content":%q}]}`, fmt.Sprintf(`{"key":"left%d","words":200,"gap_ms":20}`, i))
 		_, err := db.CreateRun(t.Context(), server.Local, runs.NewRun{
-			ID: fmt.Sprint("left-", i), Thread: fmt.Sprint("thread-", i), At: time.Now(), Worker: db.Node() + "/dead", Lease: time.Hour,
+			ID: fmt.Sprint("left-", i), Thread: fmt.Sprint("thread-", i), At: time.Now(), Worker: runs.LocalNode + "/dead", Lease: time.Hour,
 			Request: runs.Request{Assistant: "agent", Graph: "agent", CreateThread: true, Input: json.RawMessage(input)},
 		})
 		if err != nil {

@@ -72,7 +72,7 @@ func (c *Cursor) Next(ctx context.Context) ([]event.Envelope, error) {
 
 // Poll is Next without waiting: where nothing is at hand it returns no events, and a bell that is rung (closed)
 // when that may have changed. It may also ring for nothing, and a run that another process writes does
-// not ring it at all; Next therefore does a [Cursor.Look] every Options.Poll, and so should others.
+// not ring it unless somebody says so ([Journal.Appended]); Next therefore does a [Cursor.Look] every Options.Poll, and so should others.
 func (c *Cursor) Poll(ctx context.Context) (events []event.Envelope, bell <-chan struct{}, err error) {
 	if !c.checked {
 		if err := c.check(ctx); err != nil {

@@ -67,8 +67,11 @@ type Group struct {
 	Owner string // with Chunk.Epoch, the lease under which it is written
 	Chunk Chunk
 	// Saves is plain data that the store knows how to keep; the journal does not look inside.
-	Saves []any
+	Saves []Save
 }
+
+// Save is what a store keeps together with events. Those that there are: the [graph.Save]s, and the beginning and the end of a run.
+type Save interface{ Stored() }
 
 // Store keeps chunks. One concrete database implements it together with what else its transaction holds.
 type Store interface {
@@ -95,6 +98,9 @@ type Options struct {
 	// Poll is how often a follower looks into the store for a run that nobody in this process writes.
 	// Default 2 s.
 	Poll time.Duration
+	// Appended, if set, is told after each write up to where a run's journal is stored, so that others can tell theirs: see
+	// [Journal.Appended]. The writer waits for it.
+	Appended func(run string, last uint64)
 }
 
 const (
@@ -261,12 +267,31 @@ func (j *Journal) writeOnce() (more bool) {
 		}
 		if failure == nil {
 			q.log.tail.publish(q.events, len(q.data), j.tailBytes())
+			j.tell(q)
 		}
 		q.log.settle(q, failure)
 		j.buffers.put(q.data) // the store has it, or nobody will
 		q.data = nil
 	}
 	return more
+}
+
+// tell passes on what was written.
+func (j *Journal) tell(q *queue) {
+	if n := len(q.events); n > 0 && j.opt.Appended != nil {
+		j.opt.Appended(q.log.lease.Run, q.events[n-1].Seq)
+	}
+}
+
+// Appended says that another journal on the same store has written a run's events up to last. Those who follow the run here look for
+// them at once; without it they find them by polling. It may be said late, twice or not at all.
+func (j *Journal) Appended(run string, last uint64) {
+	j.mu.Lock()
+	t := j.tails[run]
+	j.mu.Unlock()
+	if t != nil { // somebody reads it
+		t.hear(last)
+	}
 }
 
 // acquire returns the tail of a run, making it if it is the first to ask. Every acquire needs a release.

@@ -28,7 +28,7 @@ type memory struct {
 	chunks map[string][]journal.Chunk
 	lease  map[string]journal.Lease
 	writes []write
-	saved  []any
+	saved  []journal.Save
 	fail   error
 	hold   chan struct{} // a write waits for this
 	gone   map[string]bool
@@ -39,6 +39,11 @@ type write struct {
 	events int
 	sync   bool
 }
+
+// saved is what the journal does not look into.
+type saved string
+
+func (saved) Stored() {}
 
 func newMemory() *memory {
 	return &memory{chunks: map[string][]journal.Chunk{}, lease: map[string]journal.Lease{}}
@@ -198,7 +203,7 @@ func TestPromisesGoToDiskAndTokensDoNot(t *testing.T) {
 		"interrupt":     {batch(event.InterruptRaised{}), true},
 		"tool intent":   {batch(event.ItemStarted{Type: "tool_result"}), true},
 		"asked for":     {journal.Batch{Events: []event.Envelope{delta("x")}, Promise: true}, true},
-		"with a save":   {journal.Batch{Events: []event.Envelope{delta("x")}, Saves: []any{"state"}}, true},
+		"with a save":   {journal.Batch{Events: []event.Envelope{delta("x")}, Saves: []journal.Save{saved("state")}}, true},
 		"run ended":     {ended(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +238,7 @@ func TestSavesAreWrittenWithTheirEvents(t *testing.T) {
 	l := j.Log(lease("r", 1), "t", 0)
 	defer l.Close()
 	b := batch(event.CheckpointSaved{ID: "c1"})
-	b.Saves, b.Promise = []any{"state of c1"}, true
+	b.Saves, b.Promise = []journal.Save{saved("state of c1")}, true
 	must(t, l.Append(t.Context(), b))
 	if len(m.saved) != 1 || len(m.chunks["r"]) != 1 {
 		t.Errorf("saved %v beside %d chunks", m.saved, len(m.chunks["r"]))
@@ -694,7 +699,7 @@ func TestTokensWaitForOneLargeWriteAtMost(t *testing.T) {
 		for i, l := range logs {
 			b := batch(event.TextDelta{Item: "msg_1", Text: "b"})
 			if i%2 == 1 { // two of five
-				b.Saves, b.Weight = []any{i}, 10<<20
+				b.Saves, b.Weight = []journal.Save{saved(fmt.Sprint(i))}, 10<<20
 			}
 			must(t, l.Append(t.Context(), b))
 		}

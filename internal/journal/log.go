@@ -33,7 +33,7 @@ type queue struct {
 	log    *Log
 	events []event.Envelope
 	data   []byte
-	saves  []any
+	saves  []Save
 	weight int    // of saves
 	ready  *Group // what was prepared of it; nothing can be added then
 	disk   bool
@@ -53,7 +53,7 @@ func (j *Journal) Log(lease Lease, thread string, seq uint64) *Log {
 // waits until all of it is on disk.
 type Batch struct {
 	Events  []event.Envelope
-	Saves   []any
+	Saves   []Save
 	Promise bool
 	// Weight is about how many bytes Saves are, where they are many.
 	Weight int

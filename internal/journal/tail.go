@@ -16,6 +16,7 @@ type tail struct {
 	writers int         // logs that are open
 	batches []tailBatch // consecutive; events are never changed once published
 	bytes   int
+	heard   uint64        // up to where others have written, as they said
 	bell    chan struct{} // closed when something was published; nil if nobody waits
 	gone    bool
 }
@@ -60,6 +61,19 @@ func (t *tail) ring() {
 	}
 }
 
+// hear notes that others have written up to a number.
+func (t *tail) hear(last uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.batches); n > 0 && t.batches[n-1].last() >= last {
+		return // it was us
+	}
+	if last > t.heard {
+		t.heard = last
+		t.ring()
+	}
+}
+
 func (t *tail) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +109,7 @@ func (t *tail) after(seq uint64) view {
 		t.bell = make(chan struct{})
 	}
 	n := len(t.batches)
-	return view{bell: t.bell, end: n > 0 && t.batches[n-1].last() == seq, live: t.writers > 0, gone: t.gone}
+	return view{bell: t.bell, end: n > 0 && t.batches[n-1].last() == seq && t.heard <= seq, live: t.writers > 0, gone: t.gone}
 }
 
 // write notes that a log was opened (1) or closed (-1).

@@ -52,7 +52,7 @@ func (s *thief) Append(ctx context.Context, groups []journal.Group, sync bool) (
 }
 
 func (s *thief) steal(ctx context.Context) {
-	if err := s.DB.Abandon(ctx, s.DB.Node()); err != nil {
+	if err := s.DB.Abandon(ctx, run.LocalNode); err != nil {
 		panic(err)
 	}
 	if runs, err := s.DB.Claim(ctx, "thief", time.Hour, 10, run.Between{Most: 100}); err != nil || len(runs) != 1 {
@@ -193,7 +193,7 @@ func TestALeaseThatIsLostStopsTheRunWithTheNextHeartbeat(t *testing.T) {
 	defer w.stop(time.Second)
 	w.start(newThread())
 	<-began
-	if err := w.db.Abandon(t.Context(), w.db.Node()); err != nil {
+	if err := w.db.Abandon(t.Context(), run.LocalNode); err != nil {
 		t.Fatal(err)
 	}
 	if runs, err := w.db.Claim(t.Context(), "another", time.Hour, 10, run.Between{Most: 100}); err != nil || len(runs) != 1 {

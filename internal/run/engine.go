@@ -44,8 +44,8 @@ type Options struct {
 	Handlers map[string]Handler
 
 	Bus bus.Bus
-	// Node is the name of this machine, which outlives the process: leases under it are known to be dead
-	// when the process starts.
+	// Node is the name of this process among those that share the store. The one that is started in its place has the same, and
+	// knows by it that its leases are dead. Default [LocalNode].
 	Node string
 	// Boot names the time for which unsynced writes last: the machine's boot. A run that a worker of another boot left
 	// behind may have lost events that readers saw. Empty where every event is synced.
@@ -68,6 +68,9 @@ type Options struct {
 	Log  *slog.Logger
 }
 
+// LocalNode is the name of a process that has its store to itself.
+const LocalNode = "local"
+
 func (o *Options) fill() error {
 	if o.Store == nil || o.Journal == nil || o.Checkpoints == nil || o.Build == nil {
 		return errors.New("an engine needs a store, a journal, checkpoints and a way to build graphs")
@@ -76,7 +79,10 @@ func (o *Options) fill() error {
 		o.Bus = &bus.Local{}
 	}
 	if o.Node == "" {
-		o.Node = uuid.NewString()
+		o.Node = LocalNode
+	}
+	if err := ValidID("node", o.Node); err != nil { // a slash would end it
+		return err
 	}
 	if o.MaxRuns <= 0 {
 		o.MaxRuns = 4096
@@ -116,8 +122,6 @@ type Engine struct {
 	unsubscribe func()
 	loops       sync.WaitGroup
 	states      *graph.Cache
-	answering   answerLocks
-	keys        answerLocks
 	desk        *desk
 	large       *semaphore.Weighted // bytes of large inputs that are being read
 
@@ -163,9 +167,10 @@ type active struct {
 	id      string
 	cancel  context.CancelCauseFunc
 	control *graph.Control
-	begun   bool // it executes; under Engine.mu
-	suspect bool // it may be why the process crashes; under Engine.mu
-	late    bool // it was stored before it was on the list, and may have been cancelled in between
+	begun   bool            // it executes; under Engine.mu
+	suspect bool            // it may be why the process crashes; under Engine.mu
+	stopped map[string]bool // sub-agents that were asked to stop; under Engine.mu
+	late    bool            // it was stored before it was on the list, and may have been cancelled in between
 
 	opening   []event.Envelope // what its journal began with when it was stored; nothing for one that was claimed
 	newThread bool             // its thread was made for it
@@ -218,9 +223,6 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	n := NewRun{ID: newID(), Thread: thread, Request: req, At: at, Lease: e.opt.Lease}
 	if req.Key != "" {
 		n.ID = keyedID(who, thread, req.Key)
-		lock := e.keys.of(n.ID) // two must not be on the list under one id
-		lock.Lock()
-		defer lock.Unlock()
 		if was, err := e.opt.Store.Run(ctx, who, n.ID); !errors.Is(err, ErrNotFound) {
 			return was, err
 		}
@@ -243,9 +245,16 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	if n.Started, opening, err = journal.Opening(n.ID, thread, event.Envelope{At: at, Event: started(&req, 1)}); err != nil {
 		return Run{}, err
 	}
-	// On the list before it is stored: a cancel finds it from the first moment.
-	alive, a := e.list(n.ID)
+	var alive context.Context
+	var a *active
+	if req.Key == "" {
+		// On the list before it is stored: a cancel finds it from the first moment.
+		alive, a = e.list(n.ID)
+	}
 	c, err := e.opt.Store.CreateRun(ctx, who, n)
+	if errors.Is(err, ErrExists) && req.Key != "" { // another who has the key was faster
+		return e.opt.Store.Run(ctx, who, n.ID)
+	}
 	if err != nil {
 		e.unlist(a)
 		return Run{}, fmt.Errorf("create run: %w", err)
@@ -253,13 +262,17 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 	for _, id := range c.Stopped {
 		e.stopRun(ctx, id, actionOf(req.Multitask))
 	}
-	if c.Run.Status == Running {
-		a.opening, a.newThread = opening, c.NewThread
-		e.begin(alive, a, c.Run)
-	} else {
+	if c.Run.Status != Running {
 		e.unlist(a)
 		e.wake()
+		return c.Run, nil
 	}
+	if a == nil { // of two with one key only the one whose run it is may be on the list
+		alive, a = e.list(n.ID)
+		a.late = true
+	}
+	a.opening, a.newThread = opening, c.NewThread
+	e.begin(alive, a, c.Run)
 	return c.Run, nil
 }
 
@@ -380,8 +393,10 @@ func (e *Engine) hear(m bus.Message) {
 		e.cancelActive(m.Run, &cancelled{Action(m.Action)})
 	case bus.CancelTask:
 		if a := e.activeRun(m.Run); a != nil {
-			a.control.CancelTask(m.Task)
+			e.cancelTask(a, m.Task)
 		}
+	case bus.Appended:
+		e.opt.Journal.Appended(m.Run, m.Last)
 	}
 }
 
@@ -391,10 +406,14 @@ func (e *Engine) activeRun(id string) *active {
 	return e.active[id]
 }
 
-// CancelTask asks one sub-agent of a run to stop; its caller is told and goes on. Nothing is stored: that the sub-agent
-// has stopped is said by its TaskEnded, and one that has ended, or has not begun, is not stopped.
+// CancelTask asks one sub-agent of a run to stop; its caller is told and goes on. That it has stopped is said by its TaskEnded. The
+// wish is stored, and holds also if nobody hears of it now, or the process dies before the sub-agent has stopped. One that has ended,
+// or has not begun, is not stopped.
 func (e *Engine) CancelTask(ctx context.Context, who Identity, id, task string) (Run, error) {
-	r, err := e.opt.Store.Run(ctx, who, id)
+	if task == "" || len(task) > longestTask {
+		return Run{}, Invalidf("task", "must have 1 to %d characters", longestTask)
+	}
+	r, err := e.opt.Store.RequestTaskCancel(ctx, who, id, task)
 	if err != nil {
 		return r, fmt.Errorf("cancel: %w", err)
 	}
@@ -402,6 +421,24 @@ func (e *Engine) CancelTask(ctx context.Context, who Identity, id, task string) 
 		e.opt.Bus.Publish(bus.Message{Kind: bus.CancelTask, Run: id, Task: task})
 	}
 	return r, nil
+}
+
+// longestTask is more than the id of any task has.
+const longestTask = 512
+
+// cancelTask stops a sub-agent of a run that executes here, once: a wish is heard from the bus and at each heartbeat, and ids of
+// tasks may come again.
+func (e *Engine) cancelTask(a *active, task string) {
+	e.mu.Lock()
+	heard := a.stopped[task]
+	if a.stopped == nil {
+		a.stopped = map[string]bool{}
+	}
+	a.stopped[task] = true
+	e.mu.Unlock()
+	if !heard {
+		a.control.CancelTask(task)
+	}
 }
 
 // Speak says something to the agents of a run while they work. When it returns, the words are on disk, and whoever they are for

@@ -310,7 +310,7 @@ func TestFencedWorkerCanChangeNothing(t *testing.T) {
 	r := w.start(newThread())
 	g.waitBegan(t, r.ID)
 	// Somebody believes that the worker is dead, and takes the run over.
-	if err := w.db.Abandon(t.Context(), w.db.Node()); err != nil {
+	if err := w.db.Abandon(t.Context(), run.LocalNode); err != nil {
 		t.Fatal(err)
 	}
 	other, err := run.Open(t.Context(), func() run.Options { o := w.opt; o.Node = "other"; o.Bus = nil; return o }())

@@ -32,6 +32,9 @@ func (e *Engine) list(id string) (context.Context, *active) {
 // unlist takes a run off the list. One that was given back may have been taken up again already: that is another entry, and
 // stays.
 func (e *Engine) unlist(a *active) {
+	if a == nil {
+		return // it was never on it
+	}
 	a.cancel(nil)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,6 +98,9 @@ func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 			x.r.Cancel = now.Cancel
 		}
 	}
+	if x.ledger.started {
+		x.stopCancelled(ctx, a)
+	}
 	x.rec = &recorder{
 		saved:  func() { e.acquit(a) },
 		log:    e.opt.Journal.Log(journal.Lease{Run: r.ID, Owner: e.worker, Epoch: r.Epoch}, r.Thread, seq),
@@ -107,6 +113,27 @@ func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 		x.rec.log.Opened(a.opening)
 	}
 	x.settle(ctx, x.run(ctx, err))
+}
+
+// stopCancelled has the sub-agents stopped when they begin again that somebody cancelled, and that had not ended when the attempt before
+// did.
+func (x *execution) stopCancelled(ctx context.Context, a *active) {
+	tasks, err := x.e.opt.Store.CancelledTasks(ctx, x.r.ID)
+	if err != nil {
+		x.e.opt.Log.Warn("which sub-agents are cancelled waits for the next heartbeat", "run", x.r.ID, "err", err)
+		return
+	}
+	x.e.mu.Lock()
+	defer x.e.mu.Unlock()
+	for _, task := range tasks {
+		if a.stopped == nil {
+			a.stopped = map[string]bool{}
+		}
+		a.stopped[task] = true
+		if x.ledger.isOpen(task) {
+			x.control.CancelNext(task)
+		}
+	}
 }
 
 // execution is one attempt at a run.
@@ -221,7 +248,7 @@ func (x *execution) begin(ctx context.Context) error {
 		first = envelopes(event.AttemptStarted{Attempt: attempt, Cause: cause})
 	}
 	begin := Begin{Run: x.r.ID, At: time.Now(), Attempt: attempt}
-	return x.rec.append(ctx, journal.Batch{Events: first, Saves: []any{begin}})
+	return x.rec.append(ctx, journal.Batch{Events: first, Saves: []journal.Save{begin}})
 }
 
 func (x *execution) graph(ctx context.Context) (graph.Result, error) {

@@ -79,6 +79,11 @@ func (l *ledger) closing(status event.Status, failure *event.Error) []event.Enve
 	return out
 }
 
+// isOpen reports whether a task has begun and not ended.
+func (l *ledger) isOpen(task string) bool {
+	return slices.ContainsFunc(l.tasks, func(t openTask) bool { return t.env.Task == task })
+}
+
 // replacing returns the events of a batch with the turns voided, each before what takes its place, that an earlier attempt left and
 // this one makes anew.
 func (l *ledger) replacing(events []event.Envelope) []event.Envelope {

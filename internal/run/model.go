@@ -18,6 +18,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrBusy says that the thread has a run in flight, and the request does not want to wait for it.
 	ErrBusy = errors.New("the thread is busy with another run")
+	// ErrChanged says that the thread is no longer as the caller of [Runs.CreateRun] saw it.
+	ErrChanged = errors.New("the thread has changed")
 	// ErrTooMany says that an owner has as many of something as one may have.
 	ErrTooMany = errors.New("too many")
 	// ErrForbidden says that a request wants something that the settings do not allow.
@@ -101,6 +103,17 @@ type Thread struct {
 	ExpiresAt time.Time
 }
 
+// Seen is what a thread was like when somebody looked. Every run that is created or ends, and every change of the state from outside,
+// makes it another.
+type Seen struct{ UpdatedAt, StateAt time.Time }
+
+// Gap says that a run that is gone had so many of the numbers that the events of its thread are sent with. Clients drop events whose
+// numbers they have seen, so nothing else may get them.
+type Gap struct {
+	At    time.Time // when the run started
+	Count uint64
+}
+
 // Strategy says what happens to a new run while another is in flight on its thread.
 type Strategy string
 
@@ -146,6 +159,9 @@ type Request struct {
 	// CreateThread makes the thread if it is missing. Temporary deletes it when the run has ended.
 	CreateThread bool `json:"create_thread,omitempty"`
 	Temporary    bool `json:"temporary,omitempty"`
+
+	// Unchanged, if set, is what the thread must still be like: see [ErrChanged].
+	Unchanged *Seen `json:"-"`
 
 	// Key, if set, stands for the run: a request whose owner, thread and key are those of an earlier one makes no second run.
 	Key string `json:"key,omitempty"`

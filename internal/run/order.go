@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -136,20 +134,24 @@ func (e *Engine) Order(ctx context.Context, who Identity, o Order) (Run, error) 
 
 // Start creates the run. When it returns, the run will end, whatever happens.
 func (d *Draft) Start(ctx context.Context) (Run, error) {
-	if len(d.answers) > 0 {
-		if err := d.askerEnds(ctx); err != nil {
+	if len(d.answers) == 0 {
+		r, err := d.start(ctx, d.who, d.Thread, d.Request)
+		return r, missing(err, "thread_id", d.Thread)
+	}
+	if err := d.askerEnds(ctx); err != nil {
+		return Run{}, err
+	}
+	for {
+		// To check a question and to answer it is one act: if the thread changes in between, whoever does it, both are done again.
+		var err error
+		if d.Request.Unchanged, err = d.mustBeOpen(ctx); err != nil {
 			return Run{}, err
 		}
-		// To check a question and to answer it is one act.
-		lock := d.engine.answering.of(d.Thread)
-		lock.Lock()
-		defer lock.Unlock()
-		if err := d.mustBeOpen(ctx); err != nil {
-			return Run{}, err
+		r, err := d.start(ctx, d.who, d.Thread, d.Request)
+		if !errors.Is(err, ErrChanged) {
+			return r, missing(err, "thread_id", d.Thread)
 		}
 	}
-	r, err := d.start(ctx, d.who, d.Thread, d.Request)
-	return r, missing(err, "thread_id", d.Thread)
 }
 
 // Asked lists the questions that a thread waits for answers to.
@@ -199,19 +201,19 @@ func (d *Draft) askerEnds(ctx context.Context) error {
 	return nil
 }
 
-// mustBeOpen refuses answers to what the thread does not ask now.
-func (d *Draft) mustBeOpen(ctx context.Context) error {
+// mustBeOpen refuses answers to what the thread does not ask, and returns what the thread was like before it looked.
+func (d *Draft) mustBeOpen(ctx context.Context) (*Seen, error) {
 	// First of all, because what is asked can change as long as a run is in flight.
 	th, err := d.engine.opt.Store.Thread(ctx, d.who, d.Thread)
 	if err != nil {
-		return missing(err, "thread_id", d.Thread)
+		return nil, missing(err, "thread_id", d.Thread)
 	}
 	if th.Status == Busy {
-		return ErrBusy
+		return nil, ErrBusy
 	}
 	asked, err := d.engine.Asked(ctx, d.who, d.Thread)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var open []string
 	for _, q := range asked {
@@ -219,10 +221,10 @@ func (d *Draft) mustBeOpen(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(d.answers)) {
 		if !slices.Contains(open, id) {
-			return &NotAskedError{id, open}
+			return nil, &NotAskedError{id, open}
 		}
 	}
-	return nil
+	return &Seen{th.UpdatedAt, th.StateAt}, nil
 }
 
 // startsFrom makes sure that a checkpoint is there and the caller's.
@@ -283,13 +285,4 @@ func (r *Request) answer(answers map[string]json.RawMessage) error {
 	r.Command, err = json.Marshal(command)
 	r.Input, r.Multitask = nil, Reject
 	return err
-}
-
-// answerLocks are by thread, or by the id of a run. Those that share one wait for each other for a moment.
-type answerLocks [64]sync.Mutex
-
-var answerSeed = maphash.MakeSeed()
-
-func (l *answerLocks) of(thread string) *sync.Mutex {
-	return &l[maphash.String(answerSeed, thread)%uint64(len(l))]
 }

@@ -123,13 +123,16 @@ func (e *Engine) heartbeat() {
 		return
 	}
 	for _, a := range mine { // those, and not who may have taken their place since
-		action, ok := held[a.id]
+		wish, ok := held[a.id]
 		switch {
 		case !ok:
 			// Harmless if it has just ended: nobody listens to the cancel then.
 			a.cancel(journal.ErrFenced)
-		case action != NoCancel:
-			a.cancel(&cancelled{action})
+		case wish.Cancel != NoCancel:
+			a.cancel(&cancelled{wish.Cancel})
+		}
+		for _, task := range wish.Tasks {
+			e.cancelTask(a, task)
 		}
 	}
 	if err := e.releaseOrphans(ctx); err != nil {

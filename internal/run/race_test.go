@@ -24,7 +24,7 @@ type meddler struct {
 	created   func(run.Run)
 	claimed   func([]run.Run) []run.Run
 	released  func()
-	heartbeat func(held map[string]run.Action)
+	heartbeat func(held map[string]run.Wish)
 	fail      atomic.Bool // the next write of the journal
 }
 
@@ -52,7 +52,7 @@ func (m *meddler) Release(ctx context.Context, worker, id string, epoch int) err
 	return err
 }
 
-func (m *meddler) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Action, error) {
+func (m *meddler) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Wish, error) {
 	held, err := m.faultyStore.Heartbeat(ctx, worker, lease)
 	if m.heartbeat != nil {
 		m.heartbeat(held)
@@ -227,7 +227,7 @@ func TestHeartbeatDoesNotStopTheNextAttempt(t *testing.T) {
 	var once sync.Once
 	armed := make(chan string, 1)
 	resumed := make(chan struct{})
-	m.heartbeat = func(held map[string]run.Action) {
+	m.heartbeat = func(held map[string]run.Wish) {
 		select {
 		case id := <-armed:
 			once.Do(func() {

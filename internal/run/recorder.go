@@ -27,7 +27,7 @@ var _ graph.Recorder = (*recorder)(nil)
 
 // Record appends a batch.
 func (r *recorder) Record(ctx context.Context, b graph.Batch) error {
-	saves := make([]any, len(b.Save))
+	saves := make([]journal.Save, len(b.Save))
 	weight, loose := 0, true
 	for i, s := range b.Save {
 		saves[i] = s

@@ -39,6 +39,10 @@ type Threads interface {
 	SaveState(ctx context.Context, who Identity, thread string, status ThreadStatus, saves []graph.Save) error
 	// PruneThread removes all checkpoints but the latest of each namespace.
 	PruneThread(ctx context.Context, who Identity, id string) error
+	// NoteGap remembers a gap for as long as there is the thread. Of two at the same time the larger counts.
+	NoteGap(ctx context.Context, who Identity, thread string, g Gap) error
+	// Gaps lists those of a thread in the order of their times; none where there is no such thread.
+	Gaps(ctx context.Context, who Identity, thread string) ([]Gap, error)
 }
 
 // ThreadQuery selects threads. Zero fields do not restrict.
@@ -54,7 +58,8 @@ type ThreadQuery struct {
 
 // Runs keeps runs.
 type Runs interface {
-	// CreateRun inserts a run by the thread's multitask policy, in one transaction: see [Created].
+	// CreateRun inserts a run by the thread's multitask policy, in one transaction: see [Created]. [ErrExists] if the id is taken,
+	// [ErrChanged] if the thread is not as the request saw it.
 	CreateRun(ctx context.Context, who Identity, r NewRun) (Created, error)
 	Run(ctx context.Context, who Identity, id string) (Run, error)
 	// ThreadRuns lists the runs of a thread, newest first.
@@ -70,6 +75,11 @@ type Runs interface {
 	Secrets(ctx context.Context, id string) (sealed []byte, err error)
 	// RequestCancel notes that a run is to stop. The first request wins; it returns the run as it is then.
 	RequestCancel(ctx context.Context, who Identity, id string, action Action) (Run, error)
+	// RequestTaskCancel notes that a sub-agent of a run is to stop, unless the run has ended. It returns the run as it is then;
+	// [ErrTooMany] if very many were noted before.
+	RequestTaskCancel(ctx context.Context, who Identity, id, task string) (Run, error)
+	// CancelledTasks lists what was noted so of a run that has not ended.
+	CancelledTasks(ctx context.Context, id string) ([]string, error)
 }
 
 // RunQuery selects runs. Zero fields do not restrict.
@@ -123,9 +133,9 @@ type Queue interface {
 	Claim(ctx context.Context, worker string, lease time.Duration, n int, crashes Between) ([]Run, error)
 	// ClaimPending leases one run that is still pending, whatever its thread does, in order to end it.
 	ClaimPending(ctx context.Context, worker string, lease time.Duration, id string) (Run, error)
-	// Heartbeat extends the leases of a worker. It returns the runs that the worker still holds, with how each
-	// is to be cancelled, if it is.
-	Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]Action, err error)
+	// Heartbeat extends the leases of a worker. It returns the runs that the worker still holds, by their ids, with what is wanted of
+	// each.
+	Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]Wish, err error)
 	// Abandon expires the leases of workers whose names begin with a prefix, because they are known to be dead: those of
 	// runs and of follow-ups.
 	Abandon(ctx context.Context, prefix string) error
@@ -133,6 +143,12 @@ type Queue interface {
 	Release(ctx context.Context, worker, id string, epoch int) error
 	// NextDue is when, after a time, the next pending run becomes due; ok is false if there is none.
 	NextDue(ctx context.Context, after time.Time) (at time.Time, ok bool, err error)
+}
+
+// Wish is what is wanted of a run that executes.
+type Wish struct {
+	Cancel Action   // how it is to stop, if it is
+	Tasks  []string // sub-agents that are to stop
 }
 
 // Between is a range with both ends.
@@ -166,6 +182,12 @@ type Begin struct {
 	At      time.Time
 	Attempt int
 }
+
+// Stored marks what a journal stores.
+func (Begin) Stored() {}
+
+// Stored marks what a journal stores.
+func (End) Stored() {}
 
 // Assistants keeps assistants and their versions.
 type Assistants interface {

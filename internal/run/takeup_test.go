@@ -37,7 +37,7 @@ func abandoned(t testing.TB, runs int) string {
 	for i := range runs {
 		thread := newThread()
 		id := fmt.Sprintf("run-%d", i)
-		n := run.NewRun{ID: id, Thread: thread, Request: request(), At: time.Now(), Worker: db.Node() + "/dead", Lease: time.Hour}
+		n := run.NewRun{ID: id, Thread: thread, Request: request(), At: time.Now(), Worker: run.LocalNode + "/dead", Lease: time.Hour}
 		created, err := db.CreateRun(ctx, me, n)
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func abandoned(t testing.TB, runs int) string {
 		} {
 			first = append(first, event.Envelope{Node: "work", Step: 1, Event: e})
 		}
-		if err := logs[i].Append(ctx, journal.Batch{Events: first, Saves: []any{run.Begin{Run: id, At: time.Now(), Attempt: 1}, commit}, Promise: true}); err != nil {
+		if err := logs[i].Append(ctx, journal.Batch{Events: first, Saves: []journal.Save{run.Begin{Run: id, At: time.Now(), Attempt: 1}, commit}, Promise: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -65,7 +65,7 @@ func open(t fataler, dir string, build func(context.Context, run.Run) (*graph.Gr
 	w := &world{t: t, dir: dir, db: db, faults: &faultyStore{DB: db}}
 	w.j = journal.Open(w.faults, journal.Options{Poll: 20 * time.Millisecond})
 	w.opt = run.Options{
-		Store: w.faults, Journal: w.j, Checkpoints: db, Node: db.Node(), Build: build,
+		Store: w.faults, Journal: w.j, Checkpoints: db, Build: build,
 		Lease: 600 * time.Millisecond, Poll: 20 * time.Millisecond,
 	}
 	for _, f := range change {
@@ -298,7 +298,7 @@ func (s *faultyStore) Claim(ctx context.Context, worker string, lease time.Durat
 	return s.DB.Claim(ctx, worker, lease, n, crashes)
 }
 
-func (s *faultyStore) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Action, error) {
+func (s *faultyStore) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Wish, error) {
 	if s.dead() {
 		return nil, errDead
 	}

@@ -78,7 +78,7 @@ func openTasks(t testing.TB, dir string, graphs taskGraphs, change ...func(*serv
 	}
 	w.j = journal.Open(w.db, journal.Options{Poll: 20 * time.Millisecond})
 	w.e, err = run.Open(ctx, run.Options{
-		Store: w.db, Journal: w.j, Checkpoints: w.db, Node: w.db.Node(), Poll: 20 * time.Millisecond, Requests: true,
+		Store: w.db, Journal: w.j, Checkpoints: w.db, Poll: 20 * time.Millisecond, Requests: true,
 		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
 			return graphs.Graph(ctx, run.Identity{Owner: r.Owner}, r.Request.Graph, r.Request)
 		},

@@ -72,7 +72,7 @@ func (m *mortal) Claim(ctx context.Context, worker string, lease time.Duration, 
 	return m.DB.Claim(ctx, worker, lease, n, crashes)
 }
 
-func (m *mortal) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Action, error) {
+func (m *mortal) Heartbeat(ctx context.Context, worker string, lease time.Duration) (map[string]run.Wish, error) {
 	if err := m.alive(); err != nil {
 		return nil, err
 	}

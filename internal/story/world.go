@@ -79,7 +79,7 @@ func (w *World) serve(g *graph.Graph) {
 	w.log = journal.Open(w.store, journal.Options{})
 	w.desk = background.New(w.store)
 	w.eng, err = run.Open(ctx, run.Options{
-		Store: w.store, Journal: w.log, Checkpoints: db, Node: db.Node(), Boot: w.boot, Requests: w.requests, Folder: w.folder, FollowUps: background.FollowUps,
+		Store: w.store, Journal: w.log, Checkpoints: db, Boot: w.boot, Requests: w.requests, Folder: w.folder, FollowUps: background.FollowUps,
 		Build: func(ctx context.Context, r run.Run) (*graph.Graph, error) {
 			if w.build != nil {
 				return w.build(ctx, r)

@@ -49,7 +49,7 @@ func (a *ahead) prepare(ctx context.Context) (light journal.Group, err error) {
 	if light.Chunk.Data, err = shortenLines(ctx, a, a.l.threadNo, c.Data); err != nil {
 		return light, err
 	}
-	light.Saves = make([]any, 0, len(a.g.Saves))
+	light.Saves = make([]journal.Save, 0, len(a.g.Saves))
 	for _, s := range a.g.Saves {
 		switch save := s.(type) {
 		case graph.Commit:

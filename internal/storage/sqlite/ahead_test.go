@@ -29,7 +29,7 @@ func (c *collection) longAnswer(t *testing.T, size int) journal.Group {
 	c.ok(t, err)
 	value := json.RawMessage(`["` + text + `"]`)
 	wrote := graph.Outcome{Task: "t", Finished: true, Writes: []graph.FieldWrite{{Field: "x", Value: value}}}
-	return journal.Group{Owner: "w", Chunk: chunk, Saves: []any{
+	return journal.Group{Owner: "w", Chunk: chunk, Saves: []journal.Save{
 		graph.Commit{
 			Checkpoint: graph.Checkpoint{ID: uuid.Must(uuid.NewV7()).String(), Parent: c.latest, Thread: c.thread, Source: event.FromLoop, At: now(), Versions: map[string]int64{"messages": 3}},
 			Blobs:      []graph.Blob{{Field: "messages", Version: 3, Data: value}},

@@ -123,7 +123,7 @@ func ReadBackup(ctx context.Context, path string) (about Backup, err error) {
 		return about, fmt.Errorf("%s has schema version %d and this program knows only %d: use a newer tributary", path, version, schemaVersion)
 	}
 	var text string
-	err = db.read.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM threads), (SELECT count(*) FROM runs), coalesce((SELECT value FROM meta WHERE key = ?), '{}') FROM meta WHERE key = 'node'", backupKey).
+	err = db.read.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM threads), (SELECT count(*) FROM runs), coalesce((SELECT value FROM meta WHERE key = ?), '{}')", backupKey).
 		Scan(&about.Threads, &about.Runs, &text)
 	if version < 1 || err != nil {
 		var lost *run.DamageError
@@ -238,8 +238,9 @@ func revive(ctx context.Context, path string) error {
 		{"DROP TABLE IF EXISTS " + packedTable, nil},
 		{"VACUUM", nil},
 		{"UPDATE runs SET epoch = epoch + ? WHERE status IN ('pending', 'running')", []any{epochs}},
-		// As if the machine had gone down: the name of a worker says in what time of the machine it worked.
-		{"UPDATE runs SET worker = (SELECT value FROM meta WHERE key = 'node') || '/restored/' || worker WHERE worker <> ''", nil},
+		// As if the machine had gone down: the name of a worker says after its node in what time of the machine it worked. Nobody has them now,
+		// whatever the node is called from here on.
+		{"UPDATE runs SET lease_until = 1, worker = substr(worker, 1, instr(worker, '/')) || 'restored/' || substr(worker, instr(worker, '/') + 1) WHERE worker <> ''", nil},
 		{"PRAGMA journal_mode = WAL", nil},
 	}
 	for _, s := range steps {

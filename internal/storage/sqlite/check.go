@@ -166,5 +166,6 @@ var rowName = map[string]string{
 	"items":              "' || replace(ns, char(31), '.') || key || '",
 	"checkpoints":        "' || lower(hex(id)) || ' of thread ' || coalesce((SELECT t.id FROM threads t WHERE t.no = thread), '?') || '",
 	"blobs":              "' || field || ' version ' || version || ' of thread ' || coalesce((SELECT t.id FROM threads t WHERE t.no = thread), '?') || '",
+	"gaps":               "' || at || ' of thread ' || coalesce((SELECT t.id FROM threads t WHERE t.no = thread), '?') || '",
 	"kept":               "' || task || ' of thread ' || coalesce((SELECT t.id FROM threads t WHERE t.no = thread), '?') || '",
 }

@@ -60,7 +60,7 @@ func newCollection(t *testing.T) *collection {
 	c.ok(t, err)
 	refused, err := c.Append(ctx, []journal.Group{{
 		Owner: "w", Chunk: opening,
-		Saves: []any{run.Begin{Run: c.run, At: at, Attempt: 1}, commit(c.first, "", 1, 0, `["the first words"]`), commit(c.latest, c.first, 2, 1, `["more words"]`), kept, end},
+		Saves: []journal.Save{run.Begin{Run: c.run, At: at, Attempt: 1}, commit(c.first, "", 1, 0, `["the first words"]`), commit(c.latest, c.first, 2, 1, `["more words"]`), kept, end},
 	}}, true)
 	if err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)
@@ -247,7 +247,7 @@ func TestEveryColumnIsSealed(t *testing.T) {
 	open := map[string]string{"threads": "no", "runs": "no worker epoch lease_until cancel crashes crash_place crash_of streak",
 		"follow_ups": "no next attempts worker error parked"}
 	rows, err := db.read.QueryContext(t.Context(), `SELECT m.name || '.' || c.name FROM sqlite_master m, pragma_table_info(m.name) c
-		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT IN ('meta', 'journal', 'pieces', 'secrets')`)
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name NOT IN ('meta', 'journal', 'pieces', 'secrets', 'cancelled_tasks')`)
 	got, err := collect(rows, err, func(row scanner) (name string, err error) { return name, row.Scan(&name) })
 	if err != nil {
 		t.Fatal(err)
@@ -408,7 +408,7 @@ func TestRunEndsOnDamagedThread(t *testing.T) {
 	c.exec(t, "UPDATE threads SET metadata = '{}'")
 	refused, err := c.Append(ctx, []journal.Group{{
 		Owner: "w", Chunk: journal.Chunk{Run: "run-2", Thread: c.thread, Epoch: created.Run.Epoch},
-		Saves: []any{run.Begin{At: now(), Attempt: 1}, run.End{Status: run.Success, At: now(), Attempt: 1}},
+		Saves: []journal.Save{run.Begin{At: now(), Attempt: 1}, run.End{Status: run.Success, At: now(), Attempt: 1}},
 	}}, true)
 	if err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)

@@ -47,7 +47,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -80,7 +79,6 @@ type Options struct {
 // DB is an open database.
 type DB struct {
 	path   string
-	node   string
 	badLog []string // what was found in the log of a database that is only looked at
 	lock   *os.File
 	read   *sql.DB
@@ -225,9 +223,6 @@ func (db *DB) open(ctx context.Context, path string, opt Options) error {
 	if err := migrate(ctx, write, path, opt.Log); err != nil {
 		return errors.Join(err, write.Close())
 	}
-	if db.node, err = nodeName(ctx, write); err != nil {
-		return errors.Join(err, write.Close())
-	}
 	if db.writer, err = startWriter(ctx, write); err != nil {
 		return errors.Join(err, write.Close())
 	}
@@ -261,20 +256,6 @@ func connect(path string, conns int, extra string) (*sql.DB, error) {
 	db.SetMaxIdleConns(conns)
 	return db, nil
 }
-
-// nodeName gives the data folder a name that outlives the process, by which a restarted process knows its
-// own abandoned runs.
-func nodeName(ctx context.Context, db *sql.DB) (string, error) {
-	_, err := db.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('node', ?) ON CONFLICT DO NOTHING", uuid.NewString())
-	if err != nil {
-		return "", err
-	}
-	var node string
-	return node, db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'node'").Scan(&node)
-}
-
-// Node is the name of the data folder.
-func (db *DB) Node() string { return db.node }
 
 // moveLog moves the write-ahead log into the file from time to time, beside the writer and not in its way.
 // It also looks whether the file is still there. It belongs to Open and Close.

@@ -92,8 +92,8 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 			wrote = wrote || g.Chunk.First > 0 || len(g.Saves) > 0
 		}
 		if sync && !wrote {
-			// A promise about what was written before: without a write of its own SQLite would not sync.
-			return tx.exec(ctx, "UPDATE meta SET value = value WHERE key = 'node'")
+			// A promise about what was written before: without a write of its own SQLite would not sync, and a row that stays as it is is none.
+			return tx.exec(ctx, "INSERT INTO meta (key, value) VALUES ('promises', 1) ON CONFLICT DO UPDATE SET value = value + 1")
 		}
 		return nil
 	})

@@ -171,7 +171,7 @@ func damageLong(t *testing.T, what, harm string, size int, prepare func(*DB, con
 		Checkpoint: graph.Checkpoint{ID: uuid.Must(uuid.NewV7()).String(), Parent: c.latest, Thread: c.thread, Source: event.FromLoop, At: now(), Versions: map[string]int64{"messages": 3}},
 		Blobs:      []graph.Blob{{Field: "messages", Version: 3, Data: json.RawMessage(`["` + text + `"]`)}},
 	}
-	refused, err := c.Append(t.Context(), []journal.Group{prepare(c.DB, t.Context(), journal.Group{Owner: "w", Chunk: opening, Saves: []any{save}})}, true)
+	refused, err := c.Append(t.Context(), []journal.Group{prepare(c.DB, t.Context(), journal.Group{Owner: "w", Chunk: opening, Saves: []journal.Save{save}})}, true)
 	if err != nil || len(refused) > 0 {
 		t.Fatal(err, refused)
 	}

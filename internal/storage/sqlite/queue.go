@@ -147,20 +147,23 @@ func (db *DB) ClaimPending(ctx context.Context, worker string, lease time.Durati
 }
 
 // Heartbeat extends a worker's leases.
-func (db *DB) Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]run.Action, err error) {
+func (db *DB) Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]run.Wish, err error) {
 	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
 		// That the worker is not '' is said for the index of those that are held.
 		err := tx.exec(ctx, "UPDATE runs SET lease_until = ? WHERE worker = ? AND worker <> ''", micros(now().Add(lease)), worker)
 		if err != nil {
 			return err
 		}
-		held = map[string]run.Action{}
-		rows, err := tx.query(ctx, "SELECT id, cancel FROM runs WHERE worker = ? AND worker <> ''", worker)
+		held = map[string]run.Wish{}
+		rows, err := tx.query(ctx, "SELECT r.id, r.cancel, coalesce(c.task, '') FROM runs r LEFT JOIN cancelled_tasks c ON c.run = r.no WHERE r.worker = ? AND r.worker <> ''", worker)
 		_, err = collect(rows, err, func(row scanner) (struct{}, error) {
-			var id string
-			var action run.Action
-			err := row.Scan(&id, &action)
-			held[id] = action
+			var id, task string
+			var wish run.Wish
+			err := row.Scan(&id, &wish.Cancel, &task)
+			if wish.Tasks = held[id].Tasks; task != "" {
+				wish.Tasks = append(wish.Tasks, task)
+			}
+			held[id] = wish
 			return struct{}{}, err
 		})
 		return err

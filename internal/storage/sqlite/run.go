@@ -29,6 +29,9 @@ var (
 		"worker", "''", "lease_until", "0")
 )
 
+// forgetCancelled is for a run that has ended.
+const forgetCancelled = "DELETE FROM cancelled_tasks WHERE run = ?"
+
 func scanRun(row scanner) (run.Run, error) {
 	var r run.Run
 	var request string
@@ -96,6 +99,9 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 			return err
 		}
 		c.NewThread = created
+		if err := tx.mayCreate(ctx, no, r); err != nil {
+			return err
+		}
 		busy := false
 		if !created {
 			if busy, err = tx.applyStrategy(ctx, no, r, &c); err != nil {
@@ -172,6 +178,29 @@ func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (no 
 	}
 	no, err = t.threadNo(ctx, who, r.Thread)
 	return no, true, err
+}
+
+// mayCreate refuses a run that there is already, and one whose creator saw another thread than there is.
+func (t *tx) mayCreate(ctx context.Context, threadNo int64, r run.NewRun) error {
+	if r.Request.Key != "" { // no other id can come twice
+		var exists bool
+		if err := t.row(ctx, "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)", r.ID).Scan(&exists); err != nil {
+			return err
+		}
+		if exists {
+			return fmt.Errorf("run %q: %w", r.ID, run.ErrExists)
+		}
+	}
+	seen := r.Request.Unchanged
+	if seen == nil {
+		return nil
+	}
+	var same bool
+	err := t.row(ctx, "SELECT updated = ? AND state_at = ? FROM threads WHERE no = ?", micros(seen.UpdatedAt), micros(seen.StateAt), threadNo).Scan(&same)
+	if err == nil && !same {
+		err = fmt.Errorf("thread %q: %w", r.Thread, run.ErrChanged)
+	}
+	return err
 }
 
 // applyStrategy reports whether the new run has to wait, after asking others to stop where it should.
@@ -324,6 +353,7 @@ func (t *tx) removeRun(ctx context.Context, l leased, blobs string) error {
 		{"DELETE FROM blobs WHERE thread = ?1 AND run = ?2" + blobs, []any{l.threadNo, l.no}},
 		{"DELETE FROM kept WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
 		{"DELETE FROM secrets WHERE thread = ? AND run = ?", []any{l.threadNo, l.no}},
+		{forgetCancelled, []any{l.no}},
 		{"DELETE FROM runs WHERE no = ?", []any{l.no}},
 	} {
 		if err := t.exec(ctx, d.stmt, d.args...); err != nil {
@@ -371,6 +401,9 @@ func (t *tx) endRun(ctx context.Context, l leased, e run.End) error {
 		return err
 	}
 	if err := t.dropSecrets(ctx, l, &e); err != nil {
+		return err
+	}
+	if err := t.exec(ctx, forgetCancelled, l.no); err != nil {
 		return err
 	}
 	if e.Rollback {

@@ -43,6 +43,9 @@ type checkpointRow struct {
 	blobs                       []graph.Blob
 }
 
+// Stored says that a journal may hand it back to us.
+func (checkpointRow) Stored() {}
+
 func encodeCheckpoint(ctx context.Context, s shortener, threadNo int64, c graph.Commit) (row checkpointRow, err error) {
 	cp := &c.Checkpoint
 	row.cp = cp
@@ -114,6 +117,9 @@ type keptRow struct {
 	id       []byte
 	outcome  string
 }
+
+// Stored says that a journal may hand it back to us.
+func (keptRow) Stored() {}
 
 func encodeKept(ctx context.Context, s shortener, threadNo int64, k graph.Kept) (row keptRow, err error) {
 	row.ns, row.task = k.NS, k.Outcome.Task

@@ -21,7 +21,7 @@ import (
 var schema string
 
 // schemaVersion is what PRAGMA user_version says of a file with the schema above.
-const schemaVersion = 5
+const schemaVersion = 6
 
 // steps lead from each version to the next: the first from version 1 to version 2. A step that was released is never
 // changed; what comes later is a step of its own.
@@ -30,6 +30,7 @@ var steps = []func(ctx context.Context, tx *sql.Tx) error{
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version3); return err },
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version4); return err },
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version5); return err },
+	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version6); return err },
 }
 
 // prepareFile makes the database if it is missing. It is made beside its place and put there as a whole, so that a file in
@@ -225,3 +226,6 @@ var version4 string
 //
 //go:embed version5.sql
 var version5 string
+
+//go:embed version6.sql
+var version6 string

@@ -1,4 +1,4 @@
--- Version 5: what a new file is made of. Files of older versions get here by the steps in schema.go.
+-- Version 6: what a new file is made of. Files of older versions get here by the steps in schema.go.
 -- Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the tables that have many
 -- rows. "sum" columns are checksums of their rows; see seal.go. auto_vacuum must be set before the first table is made.
 
@@ -208,4 +208,20 @@ CREATE TABLE secrets (
   run    INTEGER NOT NULL,
   data   BLOB NOT NULL,
   PRIMARY KEY (thread, run)
+) WITHOUT ROWID;
+
+-- Sub-agents that were asked to stop; a row goes with the end of its run.
+CREATE TABLE cancelled_tasks (
+  run  INTEGER NOT NULL,
+  task TEXT NOT NULL,
+  PRIMARY KEY (run, task)
+) WITHOUT ROWID;
+
+-- How many of the numbers that a thread's events are sent with belonged to runs that are gone. Nothing else may get them.
+CREATE TABLE gaps (
+  thread INTEGER NOT NULL,
+  at     INTEGER NOT NULL, -- when the run started
+  count  INTEGER NOT NULL,
+  sum    INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (thread, at)
 ) WITHOUT ROWID;

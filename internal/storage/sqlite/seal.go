@@ -66,8 +66,9 @@ var (
 	itemRows       = sealedTable("items", "owner ns key value created updated expires ttl")
 	cronRows       = sealedTable("crons", "id owner thread assistant schedule timezone end_time next enabled request payload metadata keep created updated")
 	followUpRows   = sealedTable("follow_ups", "key kind lane run thread owner payload created")
+	gapRows        = sealedTable("gaps", "thread at count")
 
-	sealedTables = []sealed{threadRows, runRows, checkpointRows, blobRows, keptRows, assistantRows, versionRows, itemRows, cronRows, followUpRows}
+	sealedTables = []sealed{threadRows, runRows, checkpointRows, blobRows, keptRows, assistantRows, versionRows, itemRows, cronRows, followUpRows, gapRows}
 )
 
 // sum is the SQL that makes a row's sum, with other expressions for some of the columns.

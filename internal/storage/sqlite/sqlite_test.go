@@ -58,9 +58,6 @@ func TestFolderBelongsToOneProcess(t *testing.T) {
 		}
 	}
 	again := open(t, dir)
-	if again.Node() == "" || again.Node() != db.Node() {
-		t.Errorf("the folder's name changed from %q to %q", db.Node(), again.Node())
-	}
 	if err := again.Close(); err != nil {
 		t.Error(err)
 	}

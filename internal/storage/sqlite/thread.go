@@ -243,6 +243,8 @@ func (t *tx) deleteThread(ctx context.Context, no int64) (gone run.Thread, runs 
 		"DELETE FROM kept WHERE thread = ?",
 		"DELETE FROM pieces WHERE thread = ?",
 		"DELETE FROM secrets WHERE thread = ?",
+		"DELETE FROM gaps WHERE thread = ?",
+		"DELETE FROM cancelled_tasks WHERE run IN (SELECT no FROM runs WHERE thread = ?)",
 		"DELETE FROM follow_ups WHERE thread = (SELECT id FROM threads WHERE no = ?)",
 		"DELETE FROM threads WHERE no = ?",
 	} {

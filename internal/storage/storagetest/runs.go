@@ -121,12 +121,12 @@ func leases(t *testing.T, b Backend) {
 	r := startRun(t, b, th.ID)
 	write(t, b, group(r, 1, 1, "x", run.Begin{Run: r.ID, At: now(), Attempt: 1}))
 	held, err := b.Heartbeat(ctx, worker, time.Minute)
-	if action, ok := held[r.ID]; err != nil || len(held) != 1 || !ok || action != run.NoCancel {
+	if action, ok := held[r.ID]; err != nil || len(held) != 1 || !ok || action.Cancel != run.NoCancel {
 		t.Errorf("heartbeat says %v, %v", held, err)
 	}
 	_, err = b.RequestCancel(ctx, alice, r.ID, run.StopRun)
 	must(t, err)
-	if held, err := b.Heartbeat(ctx, worker, time.Minute); err != nil || held[r.ID] != run.StopRun {
+	if held, err := b.Heartbeat(ctx, worker, time.Minute); err != nil || held[r.ID].Cancel != run.StopRun {
 		t.Errorf("heartbeat does not tell of the cancel: %v, %v", held, err)
 	}
 	if held, err := b.Heartbeat(ctx, "other", time.Minute); err != nil || len(held) != 0 {
@@ -253,11 +253,16 @@ func fenced(t *testing.T, b Backend) {
 	}
 }
 
+// unknown is a save that no store knows.
+type unknown struct{}
+
+func (unknown) Stored() {}
+
 // A write that fails in the middle leaves nothing behind.
 func atomicGroups(t *testing.T, b Backend) {
 	ctx := t.Context()
 	r := startRun(t, b, newThread(t, b, alice, `{}`).ID)
-	_, err := b.Append(ctx, []journal.Group{group(r, 1, 1, "x", commit(r.Thread, "", 0, set("x", 1, `1`)), struct{}{})}, false)
+	_, err := b.Append(ctx, []journal.Group{group(r, 1, 1, "x", commit(r.Thread, "", 0, set("x", 1, `1`)), unknown{})}, false)
 	if err == nil {
 		t.Fatal("something unknown was saved")
 	}
@@ -277,7 +282,7 @@ func failingGroup(t *testing.T, b Backend) {
 	bad, good := startRun(t, b, newThread(t, b, alice, `{}`).ID), startRun(t, b, newThread(t, b, alice, `{}`).ID)
 	write(t, b, group(bad, 1, 1, "x"))
 	for name, spoilt := range map[string]journal.Group{
-		"an unknown save":        group(bad, 2, 2, "y", struct{}{}),
+		"an unknown save":        group(bad, 2, 2, "y", unknown{}),
 		"a place that is taken":  group(bad, 1, 1, "y"),
 		"a number out of bounds": group(bad, 1<<32, 1<<32, "y"),
 	} {

@@ -3,7 +3,6 @@
 package storagetest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,21 +11,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/journal"
 	"github.com/tributary-ai/tributary/internal/run"
+	"github.com/tributary-ai/tributary/internal/storage"
 )
 
 // Backend is everything that a database does for us.
-type Backend interface {
-	journal.Store
-	graph.Checkpointer
-	run.Store
-	run.Assistants
-	run.Items
-	run.Crons
-	Sweep(ctx context.Context, at time.Time, n int) (runs []string, err error)
-}
+type Backend = storage.Backend
 
 // Run runs the suite. open returns an empty backend that the suite need not close.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
@@ -68,6 +59,12 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"follow-ups":                      followUps,
 		"follow-ups in lanes":             followUpLanes,
 		"follow-ups and what they follow": followUpLives,
+		"numbers of runs that are gone":   gaps,
+		"two processes: answers":          answersOfTwo,
+		"two processes: in between":       answerInBetween,
+		"two processes: keys":             keysOfTwo,
+		"two processes: followers":        followersElsewhere,
+		"two processes: cancelled tasks":  cancelledElsewhere,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -129,7 +126,7 @@ func startRun(t *testing.T, b Backend, thread string, change ...func(*run.NewRun
 }
 
 // group is what the journal would write for a run.
-func group(r run.Run, first, last uint64, data string, saves ...any) journal.Group {
+func group(r run.Run, first, last uint64, data string, saves ...journal.Save) journal.Group {
 	return journal.Group{
 		Owner: r.Worker,
 		Chunk: journal.Chunk{Run: r.ID, Thread: r.Thread, Epoch: r.Epoch, First: first, Last: last, Sum: 7, Data: []byte(data)},

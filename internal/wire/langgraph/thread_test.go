@@ -39,7 +39,7 @@ func serve(t *testing.T) *server {
 	}
 	s.log = journal.Open(s.db, journal.Options{})
 	s.engine, err = run.Open(ctx, run.Options{
-		Store: s.db, Journal: s.log, Checkpoints: s.db, Node: s.db.Node(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Store: s.db, Journal: s.log, Checkpoints: s.db, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Build: func(_ context.Context, r run.Run) (*graph.Graph, error) {
 			g := s.graphs[r.Request.Graph]
 			if g == nil {

@@ -12,55 +12,12 @@ import (
 	"github.com/tributary-ai/tributary/internal/wire/protocol2"
 )
 
-// gaps are the numbers that runs had which were removed since. Clients drop events whose numbers they have seen, so no
-// other run may get them. They are remembered as long as the process lives, which is as long as the connections
-// through which somebody may have seen them.
-type gaps struct {
-	mu sync.Mutex
-	of map[string][]gap // by thread
-}
-
-type gap struct {
-	at time.Time
-	n  uint64
-}
-
-const maxGaps = 100_000
-
-func (g *gaps) add(thread string, at time.Time, n uint64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.of == nil || len(g.of) > maxGaps {
-		g.of = map[string][]gap{}
-	}
-	for i := range g.of[thread] {
-		if known := &g.of[thread][i]; known.at.Equal(at) {
-			known.n = max(known.n, n)
-			return
-		}
-	}
-	g.of[thread] = append(g.of[thread], gap{at, n})
-}
-
-// between sums the numbers of removed runs that started after one time and before another.
-func (g *gaps) between(thread string, after, before time.Time) (n uint64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, gap := range g.of[thread] {
-		if gap.at.After(after) && gap.at.Before(before) {
-			n += gap.n
-		}
-	}
-	return n
-}
-
 // Numbers knows which numbers the events of threads have.
 type Numbers struct {
 	journal *journal.Journal
 	states  *state.Reader
-	runs    RunFinder
+	runs    Gapped
 	threads *feed.Threads
-	gaps    gaps
 	counts  counts
 }
 
@@ -69,20 +26,43 @@ type RunFinder interface {
 	Run(ctx context.Context, who run.Identity, id string) (run.Run, error)
 }
 
+// Gapped is where numbers are kept that belonged to runs which were removed.
+type Gapped interface {
+	RunFinder
+	NoteGap(ctx context.Context, who run.Identity, thread string, g run.Gap) error
+	Gaps(ctx context.Context, who run.Identity, thread string) ([]run.Gap, error)
+}
+
+// between sums the numbers of removed runs that started after one time and before another. A run that is still there began at one of
+// these times, so that what is noted before it is removed does not count yet.
+func between(gaps []run.Gap, after, before time.Time) (n uint64) {
+	for _, gap := range gaps {
+		if gap.At.After(after) && gap.At.Before(before) {
+			n += gap.Count
+		}
+	}
+	return n
+}
+
 // NewNumbers counts the events of a journal.
-func NewNumbers(j *journal.Journal, states *state.Reader, runs RunFinder, threads *feed.Threads) *Numbers {
+func NewNumbers(j *journal.Journal, states *state.Reader, runs Gapped, threads *feed.Threads) *Numbers {
 	return &Numbers{journal: j, states: states, runs: runs, threads: threads}
 }
 
-// Removing is called before a run is deleted, and what it returns after: who follows the thread has seen its numbers,
-// which nothing else must get.
-func (n *Numbers) Removing(ctx context.Context, who run.Identity, r run.Run) (removed func(), err error) {
+// Removing is called before a run is deleted: who follows the thread has seen its numbers, which nothing else must get.
+func (n *Numbers) Removing(ctx context.Context, who run.Identity, r run.Run) error {
 	had, err := n.of(ctx, who, r)
 	if err != nil && !feed.Gone(err) {
-		return nil, err
+		return err
 	}
-	return func() { n.gaps.add(r.Thread, r.StartedAt, had) }, nil
+	if had == 0 {
+		return nil
+	}
+	return n.runs.NoteGap(ctx, who, r.Thread, run.Gap{At: r.StartedAt, Count: had})
 }
+
+// mostCounts is how many runs are remembered.
+const mostCounts = 100_000
 
 // counts remembers how many frames ended runs gave, which never changes.
 type counts struct {
@@ -118,7 +98,7 @@ func (k *counts) known(run string) (n uint64, ok bool) {
 func (k *counts) remember(run string, n uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.by == nil || len(k.by) > maxGaps {
+	if k.by == nil || len(k.by) > mostCounts {
 		k.by = map[string]uint64{}
 	}
 	k.by[run] = n
@@ -127,6 +107,10 @@ func (k *counts) remember(run string, n uint64) {
 // through is the number of the thread's last event.
 func (n *Numbers) through(ctx context.Context, who run.Identity, thread string) (uint64, error) {
 	runs, err := n.threads.Started(ctx, who, thread)
+	if err != nil {
+		return 0, err
+	}
+	gaps, err := n.runs.Gaps(ctx, who, thread)
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +124,7 @@ func (n *Numbers) through(ctx context.Context, who run.Identity, thread string) 
 		if err != nil {
 			return 0, err
 		}
-		sum += had + n.gaps.between(thread, ran, r.StartedAt)
+		sum += had + between(gaps, ran, r.StartedAt)
 		ran = r.StartedAt
 	}
 	return sum, nil

@@ -12,6 +12,7 @@ package protocol2
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -32,6 +33,7 @@ import (
 type Store interface {
 	state.Store
 	feed.Runs
+	Gapped
 	Thread(ctx context.Context, who run.Identity, id string) (run.Thread, error)
 }
 
@@ -166,16 +168,19 @@ func (c *channelReader) Poll(ctx context.Context) ([]byte, <-chan struct{}, erro
 			return nil, bell, err
 		}
 		if ended {
-			c.end()
+			if err := c.end(ctx); err != nil {
+				return nil, nil, err
+			}
 			continue
 		}
 		c.buf = c.buf[:0]
 		for i := range events {
-			err := c.take(&events[i])
+			err := c.take(ctx, &events[i])
 			if feed.Gone(err) { // rolled back while it was read
 				c.Abandon()
-				c.end()
-				break
+				if err = c.end(ctx); err == nil {
+					break
+				}
 			}
 			if err != nil {
 				return nil, nil, err
@@ -193,6 +198,10 @@ func (c *channelReader) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	gaps, err := c.opt.Store.Gaps(ctx, c.who, c.thread)
+	if err != nil {
+		return err
+	}
 	var base uint64
 	for i, r := range runs {
 		if !r.Status.Ended() || c.filter.Since == 0 && i >= len(runs)-replayRuns {
@@ -202,7 +211,7 @@ func (c *channelReader) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		n += c.opt.Numbers.gaps.between(c.thread, c.ran, r.StartedAt)
+		n += between(gaps, c.ran, r.StartedAt)
 		if c.filter.Since > 0 && base+n > c.filter.Since {
 			break
 		}
@@ -219,9 +228,13 @@ func (c *channelReader) projector(base uint64) *protocol2.Projector {
 }
 
 // take projects an event.
-func (c *channelReader) take(env *event.Envelope) (err error) {
+func (c *channelReader) take(ctx context.Context, env *event.Envelope) (err error) {
 	if env.Seq == 1 {
-		if skipped := c.opt.Numbers.gaps.between(c.thread, c.ran, c.Began()); skipped > 0 {
+		gaps, err := c.opt.Store.Gaps(ctx, c.who, c.thread)
+		if err != nil {
+			return err
+		}
+		if skipped := between(gaps, c.ran, c.Began()); skipped > 0 {
 			c.proj = c.projector(c.proj.Seq() + skipped)
 		}
 		c.first, c.ran, c.undone = c.proj.Seq(), c.Began(), false
@@ -244,9 +257,15 @@ func (c *channelReader) take(env *event.Envelope) (err error) {
 }
 
 // end remembers the numbers of a run that no longer exists.
-func (c *channelReader) end() {
-	if n := c.proj.Seq() - c.first; (c.undone || c.Removed()) && n > 0 {
-		c.opt.Numbers.gaps.add(c.thread, c.ran, n)
-		c.first = c.proj.Seq()
+func (c *channelReader) end(ctx context.Context) error {
+	n := c.proj.Seq() - c.first
+	if !c.undone && !c.Removed() || n == 0 {
+		return nil
 	}
+	err := c.opt.Store.NoteGap(ctx, c.who, c.thread, run.Gap{At: c.ran, Count: n})
+	if err != nil && !errors.Is(err, run.ErrNotFound) { // of a thread that is gone nothing is sent any more
+		return err
+	}
+	c.first = c.proj.Seq()
+	return nil
 }

@@ -282,14 +282,12 @@ func (s *Service) deleteRun(w http.ResponseWriter, r *http.Request, who run.Iden
 	if err != nil {
 		return err
 	}
-	removed, err := s.opt.Removing(r.Context(), who, rn)
-	if err != nil {
+	if err := s.opt.Removing(r.Context(), who, rn); err != nil {
 		return err
 	}
 	if err := s.opt.Store.DeleteRun(r.Context(), who, rn.ID); err != nil {
 		return runNotFound(err)
 	}
-	removed()
 	s.opt.Journal.Drop(rn.ID)
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -48,8 +48,8 @@ type Options struct {
 	Terms   *stream.Terms
 	// Find finds the thread that a request's path names, if it is the caller's.
 	Find func(r *http.Request, who run.Identity) (run.Thread, error)
-	// Removing is told of a run before it is deleted, and what it returns is called after.
-	Removing func(ctx context.Context, who run.Identity, r run.Run) (removed func(), err error)
+	// Removing is told of a run before it is deleted.
+	Removing func(ctx context.Context, who run.Identity, r run.Run) error
 	// Webhooks says that the ends of runs are told to those who ask for it.
 	Webhooks bool
 	// Ordinal numbers the frames of a stream 0, 1, 2 …, as LangGraph's JS server does.
