@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ func serve(kind, dir string) error {
 			return errors.Join(err, rt.Close(ctx))
 		}
 		mux.Handle("/", srv)
+		mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(used(parts.Store.Commits)) })
 		stop = rt.Close
 	default:
 		return fmt.Errorf("there is no server of the kind %q", kind)

@@ -119,7 +119,7 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 		} else {
 			nr.Epoch = r.Queued.Epoch
 		}
-		err = tx.exec(ctx, insertRun, nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), request, micros(r.At), micros(r.At),
+		runNo, err := tx.insert(ctx, insertRun, nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), request, micros(r.At), micros(r.At),
 			micros(nr.StartedAt), 0, micros(notBefore), nr.Attempt, nil, nil, nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 			return err
 		}
 		if opening.Last > 0 {
-			if err := tx.openJournal(ctx, nr.Worker, opening); err != nil {
+			if err := tx.appendChunk(ctx, leased{runNo, no}, opening); err != nil {
 				return err
 			}
 		}
@@ -164,13 +164,10 @@ func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (no 
 	if th.Metadata, err = json.Marshal(madeBy{r.Request.Graph, r.Request.Assistant, r.Request.Temporary}); err != nil {
 		return 0, false, err
 	}
-	if _, err := t.createThread(ctx, who, th, 1); err != nil {
-		if errors.Is(err, run.ErrExists) { // somebody else's: it does not exist for us
-			err = fmt.Errorf("thread %q: %w", r.Thread, run.ErrNotFound)
-		}
-		return 0, false, err
+	_, no, err = t.createThread(ctx, who, th, 1)
+	if errors.Is(err, run.ErrExists) { // somebody else's: it does not exist for us
+		err = fmt.Errorf("thread %q: %w", r.Thread, run.ErrNotFound)
 	}
-	no, err = t.threadNo(ctx, who, r.Thread)
 	return no, true, err
 }
 
