@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -31,7 +32,7 @@ var (
 
 func scanRun(row scanner) (run.Run, error) {
 	var r run.Run
-	var request string
+	var request []byte
 	var intact, hasThread bool
 	var failure, usage sql.NullString
 	var created, updated, started, ended, notBefore, lease int64
@@ -49,7 +50,7 @@ func scanRun(row scanner) (run.Run, error) {
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.EndedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(ended)
 	r.NotBefore, r.LeaseUntil = fromMicros(notBefore), fromMicros(lease)
 	var spent spending
-	err = errors.Join(json.Unmarshal([]byte(request), &r.Request), decodeInto(failure, &r.Error), decodeInto(usage, &spent))
+	err = errors.Join(decodeRequest(request, &r.Request), decodeInto(failure, &r.Error), decodeInto(usage, &spent))
 	r.Usage, r.Spent = spent.Usage, spent.By
 	return r, err
 }
@@ -61,16 +62,15 @@ func damagedRun(id string) error {
 // encodeRequest writes a request as JSON. The input may have megabytes, and was checked where it came in: it is put in as it is
 // and copied once.
 func encodeRequest(r run.Request) (string, error) {
-	const large = 4 << 10
 	input := r.Input
-	if len(input) > large {
+	if len(input) > largeRequest {
 		r.Input = nil
 	}
 	rest, err := json.Marshal(r)
-	if err != nil || len(input) <= large {
+	if err != nil || len(input) <= largeRequest {
 		return string(rest), err
 	}
-	if !json.Valid(input) {
+	if !jsonline.Valid(input) {
 		return "", errors.New("the input of a run is not JSON")
 	}
 	var b strings.Builder
@@ -81,6 +81,34 @@ func encodeRequest(r run.Request) (string, error) {
 	b.Write(input)
 	b.WriteByte('}')
 	return b.String(), nil
+}
+
+// largeRequest is from where on the input of a request is neither encoded nor decoded with the rest.
+const largeRequest = 4 << 10
+
+// decodeRequest reads a request. A large input is left where it lies in what was read.
+func decodeRequest(stored []byte, r *run.Request) error {
+	if len(stored) <= largeRequest {
+		return json.Unmarshal(stored, r)
+	}
+	if end, ok := jsonline.Skip(stored, 0); !ok || end != len(stored) { // of an older version
+		return json.Unmarshal(stored, r)
+	}
+	var input []byte
+	rest := []byte{'{'}
+	for key, value := range jsonline.Members(stored) {
+		if string(key) == "input" {
+			input = value
+			continue
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(append(append(append(rest, '"'), key...), `":`...), value...)
+	}
+	err := json.Unmarshal(append(rest, '}'), r)
+	r.Input = input
+	return err
 }
 
 // CreateRun inserts a run, applying the multitask strategy, in one transaction.
