@@ -66,6 +66,7 @@ func (db *DB) Append(ctx context.Context, groups []journal.Group, sync bool) (re
 func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (refused map[string]error, err error) {
 	// Never counted as heavy: others' tokens are in it, and the journal sees to it that it does not hold much.
 	err = db.write(ctx, sync, func(ctx context.Context, tx *tx) error {
+		refused = nil
 		wrote := false
 		for i := range groups {
 			g := &groups[i]
@@ -121,15 +122,6 @@ func (t *tx) insertFenced(ctx context.Context, g *journal.Group) (bool, error) {
 var insertFenced = fmt.Sprintf(`INSERT INTO journal (key, last, epoch, sum, data)
 	SELECT no << 32 | ?1, ?2, ?3, ?4, ?5 FROM runs WHERE id = ?6 AND thread_id = ?7 AND worker = ?8 AND epoch = ?3 AND no <= %d`, maxRuns)
 
-// openJournal writes the beginning of a journal with its run, which a worker may have.
-func (t *tx) openJournal(ctx context.Context, worker string, c *journal.Chunk) error {
-	ok, err := t.insertFenced(ctx, &journal.Group{Owner: worker, Chunk: *c})
-	if err == nil && !ok {
-		err = fmt.Errorf("there is no place for the first events of run %s", c.Run)
-	}
-	return err
-}
-
 func (t *tx) appendChunk(ctx context.Context, l leased, c *journal.Chunk) error {
 	if c.Last > maxSeq || l.no > maxRuns {
 		return fmt.Errorf("there is no place for event %d of the run with number %d", c.Last, l.no)
@@ -151,23 +143,31 @@ func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error 
 			return err
 		}
 	}
+	var to advance
 	for _, s := range g.Saves {
 		var err error
 		switch s := s.(type) {
 		case graph.Commit:
-			err = t.saveCheckpoint(ctx, l.threadNo, l.no, s)
+			var row checkpointRow
+			if row, err = encodeCheckpoint(ctx, t, l.threadNo, s); err == nil {
+				to.by(row)
+				err = t.insertCheckpoint(ctx, l.threadNo, l.no, row)
+			}
 		case graph.Kept:
 			err = t.saveKept(ctx, l.threadNo, l.no, s)
 		case graph.Shown:
 			err = t.savePieces(ctx, l.threadNo, s.Pieces)
 		case checkpointRow:
+			to.by(s)
 			err = t.insertCheckpoint(ctx, l.threadNo, l.no, s)
 		case keptRow:
 			err = t.insertKept(ctx, l.threadNo, l.no, s)
 		case run.Begin:
 			err = t.beginRun(ctx, l, s)
-		case run.End:
-			err = t.endRun(ctx, l, s)
+		case run.End: // which may take back how far the state was
+			if err = t.advance(ctx, l.threadNo, to); err == nil {
+				to, err = advance{}, t.endRun(ctx, l, s)
+			}
 		default:
 			err = fmt.Errorf("the store does not know how to save a %T", s)
 		}
@@ -175,7 +175,7 @@ func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error 
 			return err
 		}
 	}
-	return nil
+	return t.advance(ctx, l.threadNo, to)
 }
 
 // readChunks begins with the chunk that holds the event with key ?2: that is the last that begins at or before it.
