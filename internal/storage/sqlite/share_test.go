@@ -25,6 +25,12 @@ var errRefused = errors.New("refused")
 // Operations share a transaction, and each of them happens as a whole or not at all, whatever becomes of the others.
 func TestOperationsOfATransactionFailAlone(t *testing.T) {
 	db := openPlain(t)
+	err := db.write(t.Context(), false, func(ctx context.Context, tx *tx) error {
+		return tx.exec(ctx, "INSERT INTO meta (key, value) VALUES ('taken', '')")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
@@ -86,8 +92,8 @@ func carryOut(plan []step, round, i int) func(context.Context, *tx) error {
 				err = tx.exec(ctx, "INSERT INTO meta (key, value) VALUES (?, '')", putName(round, i, k))
 			case refuse:
 				err = errRefused
-			case clash: // every database has a name
-				err = tx.exec(ctx, "INSERT INTO meta (key, value) VALUES ('node', '')")
+			case clash:
+				err = tx.exec(ctx, "INSERT INTO meta (key, value) VALUES ('taken', '')")
 			}
 			if err != nil {
 				return err
