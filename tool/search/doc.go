@@ -25,6 +25,6 @@
 // An Index is safe for concurrent use. Searching goes on while a refresh runs, unless the index is in memory;
 // then it waits for the files being written.
 //
-// Files: token.go and question.go take texts and questions apart, table.go, posting.go and batch.go keep what was found, rank.go, score.go
+// Files: token.go and question.go take texts and questions apart, vocabulary.go, table.go, posting.go and batch.go keep what was found, rank.go, score.go
 // and closer.go put it in order, read.go and markdown.go read and cut documents, refresh.go and watch.go keep up with them.
 package search

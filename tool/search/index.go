@@ -46,13 +46,12 @@ type Progress struct {
 
 // Index is an open index.
 type Index struct {
-	opts Options
+	opts      Options
+	mostWords int // of a vocabulary
 
 	refreshing sync.Mutex   // held while files are compared and written
 	mu         sync.RWMutex // held for reading by those who search, and for writing, with refreshing, to change db
 	db         *sql.DB
-
-	stems stems // with refreshing
 
 	shot atomic.Pointer[snapshot] // the newest that a search has read
 	left atomic.Pointer[[]LeftOut]
@@ -60,7 +59,7 @@ type Index struct {
 
 const (
 	applicationID = 0x54726962 // "Trib": the file is ours
-	version       = 4          // of the tables and of the way documents are cut; another one is rebuilt
+	version       = 5          // of the tables and of the way documents are cut; another one is rebuilt
 
 	defaultMaxFileSize = 32 << 20
 )
@@ -83,6 +82,7 @@ CREATE TABLE files (
 	hash    BLOB NOT NULL,
 	why     TEXT NOT NULL,    -- it has no passages; empty if it has
 	says    TEXT NOT NULL,    -- the same as a sentence
+	title   TEXT NOT NULL,
 	author  TEXT NOT NULL,    -- as the document says, with its date; empty if it does not
 	date    TEXT NOT NULL,
 	UNIQUE (source, path)
@@ -92,12 +92,10 @@ CREATE TABLE passages (
 	file   INTEGER NOT NULL,
 	line   INTEGER NOT NULL,
 	place  TEXT NOT NULL,
-	title  TEXT NOT NULL,
 	trail  TEXT NOT NULL, -- headings, one a line
 	anchor TEXT NOT NULL,
 	text   TEXT NOT NULL
 );
-CREATE INDEX passages_by_file ON passages (file);
 CREATE TABLE segments (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT,
 	first   INTEGER NOT NULL,
@@ -126,7 +124,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 		}
 		seen[s.Label] = true
 	}
-	ix := &Index{opts: opts, stems: stems{}}
+	ix := &Index{opts: opts, mostWords: mostWords}
 	var err error
 	ix.db, err = open(ctx, opts.Path)
 	if damaged(err) {

@@ -111,7 +111,7 @@ func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, e
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT p.id, f.source, f.path, f.author, f.date, p.title, p.trail, p.anchor, p.line, p.place, p.text
+	rows, err := tx.QueryContext(ctx, `SELECT p.id, f.source, f.path, f.title, f.author, f.date, p.trail, p.anchor, p.line, p.place, p.text
 		FROM json_each(?) w CROSS JOIN passages p ON p.id = w.value JOIN files f ON f.id = p.file`, string(wanted))
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, e
 		var r result
 		var id int64
 		var trail string
-		if err := rows.Scan(&id, &r.source, &r.path, &r.Author, &r.Date, &r.Title, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text); err != nil {
+		if err := rows.Scan(&id, &r.source, &r.path, &r.Title, &r.Author, &r.Date, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text); err != nil {
 			return nil, err
 		}
 		if trail != "" {
