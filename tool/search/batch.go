@@ -133,8 +133,10 @@ func (b *batch) erase(ctx context.Context, file int64) error {
 		}
 		clear(s.lengths[from:to])
 		b.touched[s.id] = true
-		if _, err := b.tx.ExecContext(ctx, "DELETE FROM passages WHERE id >= ? AND id < ?", s.first+int64(from), s.first+int64(to)); err != nil {
-			return err
+		for _, stmt := range []string{"DELETE FROM passages WHERE id >= ? AND id < ?", "DELETE FROM vectors WHERE passage >= ? AND passage < ?"} {
+			if _, err := b.tx.ExecContext(ctx, stmt, s.first+int64(from), s.first+int64(to)); err != nil {
+				return err
+			}
 		}
 	}
 	_, err := b.tx.ExecContext(ctx, "DELETE FROM files WHERE id = ?", file)
