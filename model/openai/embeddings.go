@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -120,13 +121,13 @@ func (v *vector) UnmarshalJSON(data []byte) error {
 	}
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(raw)%4 != 0 {
-		return fmt.Errorf("a vector is no list of numbers and not base64")
+		return errors.New("a vector is no list of numbers and not base64")
 	}
 	*v = make(vector, len(raw)/4)
 	for i := range *v {
 		f := math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-		if f != f || math.IsInf(float64(f), 0) {
-			return fmt.Errorf("a vector has a number that is none")
+		if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+			return errors.New("a vector has a number that is none")
 		}
 		(*v)[i] = f
 	}

@@ -29,15 +29,16 @@ func embedder(t *testing.T, status int, kind, body string) *Embeddings {
 func TestTextsBecomeVectors(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var got struct {
-			Model, Encoding_format string
-			Input                  []string
-			Dimensions             int
+			Model      string
+			Format     string `json:"encoding_format"`
+			Input      []string
+			Dimensions int
 		}
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
 			t.Error(err)
 		}
 		if r.URL.Path != "/v1/embeddings" || r.Header.Get("Authorization") != "Bearer "+canary || r.Header.Get("Accept") != "application/json" ||
-			got.Model != "small" || got.Encoding_format != "float" || got.Dimensions != 2 || !reflect.DeepEqual(got.Input, []string{"a", "b"}) {
+			got.Model != "small" || got.Format != "float" || got.Dimensions != 2 || !reflect.DeepEqual(got.Input, []string{"a", "b"}) {
 			t.Errorf("asked %s with %+v, %v", r.URL, got, r.Header)
 		}
 		_, _ = w.Write([]byte(`{"object":"list","data":[{"object":"embedding","index":1,"embedding":[3,4]},{"object":"embedding","index":0,"embedding":[1,-2e-1]}],"model":"small","usage":{"prompt_tokens":2}}`))
