@@ -169,7 +169,11 @@ func TestVectorsAreKeptWithTheirPassagesAndGoWithThem(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for name, m := range map[string]*topics{"another": {}, "one": {size: 5}} { // the second goes by the same name and is not the same
+	for _, c := range []struct {
+		name string
+		size int
+	}{{"another", 2}, {"another", 5}} { // the second goes by the same name and is not the same
+		name, m := c.name, &topics{size: c.size}
 		ix = open(m, name)
 		if found, err := ix.Search(t.Context(), petFood, 3); err != nil || len(found) != 2 {
 			t.Errorf("%s: found %v, %v; want both", name, found, err)
