@@ -34,6 +34,8 @@ type Config struct {
 	Durability string `yaml:"durability"`
 	// Docs are folders that the search tool looks into; without any, tributary's own documentation.
 	Docs []string `yaml:"docs"`
+	// Embeddings are a model that has a say in the order of what the search finds.
+	Embeddings EmbeddingsConfig `yaml:"embeddings"`
 	// Origins are the browser origins that may call the server; "*" for all. Those on this machine always may.
 	Origins []string `yaml:"origins"`
 	// Hosts are the names under which the server may be addressed, beside localhost and addresses.
@@ -143,7 +145,7 @@ func loadConfig(path, data string) (Config, error) {
 	if c.Webhooks.allow, err = outbound.ParseAllow(c.Webhooks.Allow); err != nil {
 		return c, fmt.Errorf("configuration: webhooks.allow: %w", err)
 	}
-	if err := c.Sandbox.check(); err != nil {
+	if err := errors.Join(c.Sandbox.check(), c.Embeddings.check()); err != nil {
 		return c, fmt.Errorf("configuration: %w", err)
 	}
 	if err := c.Retry.Validate(); err != nil {

@@ -35,6 +35,7 @@ func checks(c Config) []checkup.Check {
 		{Name: "clock", Look: func(ctx context.Context) []checkup.Finding { return lookAtClock(ctx, c, time.Now()) }},
 		{Name: "models", Look: func(context.Context) []checkup.Finding { return lookAtModels(c) }},
 		{Name: "documents", Look: func(ctx context.Context) []checkup.Finding { return lookAtDocuments(ctx, c) }},
+		{Name: "embeddings", Look: func(ctx context.Context) []checkup.Finding { return lookAtEmbeddings(ctx, c) }},
 		{Name: "sandbox", Look: func(ctx context.Context) []checkup.Finding { return lookAtSandbox(ctx, c) }},
 		{Name: "webhooks", Look: func(context.Context) []checkup.Finding { return lookAtSecret(c) }},
 		{Name: "port", Look: func(ctx context.Context) []checkup.Finding { return lookAtPort(ctx, c) }},

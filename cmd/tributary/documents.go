@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -214,8 +215,11 @@ func (e *env) looked() (*search.Index, error) {
 		return nil, err
 	}
 	bar := &progress{out: e.stderr}
-	opt.Progress = bar.show
+	opt.Progress, opt.Log = bar.show, slog.New(slog.NewTextHandler(e.stderr, nil))
 	defer bar.done()
+	if err := e.config.embeddings(&opt, e.stderr); err != nil {
+		return nil, err
+	}
 	return search.Open(e.ctx, opt)
 }
 

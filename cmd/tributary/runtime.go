@@ -120,6 +120,9 @@ func (e *env) openIndex(config Config, log *slog.Logger) (*search.Index, error) 
 	}
 	bar := &progress{out: e.stderr, live: isTerminal(e.stderr)}
 	opt.Progress, opt.Log = bar.show, log
+	if err := config.embeddings(&opt, e.stderr); err != nil {
+		return nil, err
+	}
 	index, err := search.Open(e.ctx, opt)
 	bar.done()
 	if err != nil {

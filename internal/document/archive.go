@@ -51,7 +51,7 @@ func (a *archive) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, errNoPart)
 	}
 	if f.Flags&1 != 0 {
-		return nil, refuse(Protected, "it is protected by a password; save a copy without one")
+		return nil, refuse(Protected, withPassword)
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -88,8 +88,18 @@ func detectZip(data []byte) (Format, error) {
 			return EPUB, nil
 		}
 	}
+	if a, err := openArchive(data, Limits{Expanded: 1 << 20}); err == nil && a.files["content.xml"] != nil {
+		if manifest, err := a.read("META-INF/manifest.xml"); err == nil && bytes.Contains(manifest, []byte("encryption-data")) {
+			return "", refuse(Protected, withPassword)
+		} else if err == nil {
+			return "", refuse(Unknown, "it is in the format of OpenDocument; save it as .docx, .xlsx or .pptx")
+		}
+	}
 	return "", refuse(Unknown, "it is an archive and no document; unpack it")
 }
+
+// withPassword is what is said of a file that only its owner can open.
+const withPassword = "it is locked with a password; save a copy without one"
 
 // each calls start for every element that begins, end for every one that ends and text for what stands between; any of
 // them may be nil. Entities that a file declares itself are not expanded but refused, so that none can grow.

@@ -254,7 +254,7 @@ func detect(name string, data []byte) (Format, error) {
 		return PDF, nil
 	case bytes.HasPrefix(data, []byte{0xD0, 0xCF, 0x11, 0xE0}):
 		if bytes.Contains(data, utf16le("EncryptedPackage")) {
-			return "", refuse(Protected, "it is protected by a password; save a copy without one")
+			return "", refuse(Protected, withPassword)
 		}
 		return "", refuse(Unknown, "it is in the format of Office before 2007; save it as .docx, .xlsx or .pptx")
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")), bytes.HasPrefix(data, []byte("PK\x05\x06")):

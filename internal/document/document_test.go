@@ -315,6 +315,27 @@ func TestBadFilesGiveASentence(t *testing.T) {
 	}
 }
 
+// The office files were made by LibreOffice 7.4, with the password "secret", and the first PDF too; the second by qpdf 11, with AES of 256 bits.
+func TestFilesThatOtherProgramsLockedSaySo(t *testing.T) {
+	for _, name := range []string{"locked.docx", "locked.xlsx", "locked.pptx", "locked.odt", "locked.pdf", "locked-aes256.pdf"} {
+		data := sample(t, name)
+		for _, as := range []string{name, "renamed.txt"} {
+			doc, err := read(t, as, data)
+			var e *Error
+			if !errors.As(err, &e) || e.Why != Protected || !strings.Contains(err.Error(), as) || !strings.Contains(err.Error(), "is locked with a password") {
+				t.Errorf("%s as %s: got %v, want a sentence about its password", name, as, err)
+			}
+			if len(doc.Sections) > 0 {
+				t.Errorf("%s as %s: text %q", name, as, doc.Markdown())
+			}
+		}
+	}
+	open := pack(t, map[string]string{"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "<x/>", "META-INF/manifest.xml": "<manifest/>"})
+	if _, err := read(t, "open.odt", open); err == nil || !strings.Contains(err.Error(), "save it as .docx") {
+		t.Errorf("a file of OpenDocument that is not locked: %v", err)
+	}
+}
+
 func TestLongFilesAreCut(t *testing.T) {
 	text := strings.Repeat("日志 ", 1000)
 	doc, err := Read("a.txt", strings.NewReader(text), int64(len(text)), Limits{Text: 100})

@@ -18,7 +18,7 @@ func readPDF(data []byte, limits Limits) (Document, error) {
 	got, err := pdftext.Read(context.Background(), data, pdftext.Limits{Unpacked: int(limits.Expanded), Text: limits.Text, Pages: limits.Parts})
 	switch {
 	case errors.Is(err, pdftext.ErrEncrypted):
-		return Document{}, refuse(Protected, "it is protected by a password; save a copy without one")
+		return Document{}, refuse(Protected, withPassword)
 	case errors.Is(err, pdftext.ErrTooMuch):
 		return Document{}, refuse(Hostile, "it unpacks to more than %d bytes; save it again with the program that made it, or split it", limits.Expanded)
 	case err != nil:

@@ -2,6 +2,8 @@
 // with OpenAI itself, with Azure, and with the many servers that speak like it: DeepSeek, Qwen, Kimi, Groq,
 // OpenRouter, xAI, vLLM, Ollama.
 //
+// [Speech] and [Embeddings] are wires beside them, which many of these servers offer too.
+//
 // Requests are plain structs with the API's own names. Answers are read by a narrow decoder, which is several times
 // cheaper than the official SDK's and knows the fields that only compatible servers send.
 //

@@ -158,7 +158,7 @@ func (o Options) endpoint(path string) endpoint.Endpoint {
 		u = &url.URL{} // which every call refuses
 	}
 	if o.AzureVersion != "" {
-		if path == chatPath {
+		if path == chatPath || path == embeddingsPath {
 			path = "deployments/" + url.PathEscape(o.Model) + "/" + path
 		}
 		query := u.Query()
@@ -173,6 +173,11 @@ func (o Options) endpoint(path string) endpoint.Endpoint {
 // sign proves who sends a call.
 func (o Options) sign(h http.Header) {
 	h.Set("Accept", "text/event-stream")
+	o.prove(h)
+}
+
+// prove adds the key and the headers of the options.
+func (o Options) prove(h http.Header) {
 	switch {
 	case o.Key.IsZero() || o.Token != nil:
 	case o.AzureVersion != "":

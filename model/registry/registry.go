@@ -135,17 +135,9 @@ func entry(c Config, o Options) (Entry, error) {
 	if err := c.check(); err != nil {
 		return Entry{}, err
 	}
-	var elsewhere string
-	if c.BaseURL == "" && p.urlEnv != "" {
-		if c.BaseURL = strings.TrimSpace(o.Getenv(p.urlEnv)); c.BaseURL != "" {
-			elsewhere = p.urlEnv
-			if err := checkURL(c.BaseURL); err != nil {
-				return Entry{}, fmt.Errorf("%s %w", p.urlEnv, err)
-			}
-		}
-	}
-	if c.BaseURL == "" {
-		c.BaseURL = p.baseURL
+	elsewhere, err := c.locate(p, o)
+	if err != nil {
+		return Entry{}, err
 	}
 	s := settings{Config: c, provider: c.Provider, client: o.HTTPClient, limits: o.Limits}
 	if s.tools, err = providerTools(c); err != nil {
@@ -192,6 +184,22 @@ func entry(c Config, o Options) (Entry, error) {
 		e.served = newServed(inner, e, thinking)
 	}
 	return e, nil
+}
+
+// locate fills in where the service is. It returns the variable that says so, if one does.
+func (c *Config) locate(p provider, o Options) (elsewhere string, err error) {
+	if c.BaseURL == "" && p.urlEnv != "" {
+		if c.BaseURL = strings.TrimSpace(o.Getenv(p.urlEnv)); c.BaseURL != "" {
+			elsewhere = p.urlEnv
+			if err := checkURL(c.BaseURL); err != nil {
+				return "", fmt.Errorf("%s %w", p.urlEnv, err)
+			}
+		}
+	}
+	if c.BaseURL == "" {
+		c.BaseURL = p.baseURL
+	}
+	return elsewhere, nil
 }
 
 func set(to *bool, said *bool) {

@@ -22,16 +22,18 @@ type batch struct {
 	touched  map[int64]bool
 	next     int64 // number of the next passage
 	text     int
+	in       *vocabulary // of the words; nil before the first
 
-	built *builder       // filled by a goroutine of its own: counting words takes as long as writing passages
-	work  chan gathering // to it
-	done  chan struct{}  // closed when it has ended
+	built *builder      // filled by a goroutine of its own: counting words takes as long as writing passages
+	work  chan sheet    // to it; nil when it has ended
+	done  chan struct{} // closed when it has ended
 }
 
-// gathering is a passage on its way to the builder.
-type gathering struct {
-	file               int64
-	title, trail, text string
+// sheet is a document on its way to the builder.
+type sheet struct {
+	file  int64
+	in    *vocabulary
+	words []wording
 }
 
 func (ix *Index) begin(ctx context.Context) (*batch, error) {
@@ -39,22 +41,25 @@ func (ix *Index) begin(ctx context.Context) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{ix: ix, tx: tx, touched: map[int64]bool{}, work: make(chan gathering, 256), done: make(chan struct{})}
-	err = b.prepare(ctx)
-	if err != nil {
+	b := &batch{ix: ix, tx: tx, touched: map[int64]bool{}, work: make(chan sheet, ahead), done: make(chan struct{})}
+	if err := b.prepare(ctx); err != nil {
 		return nil, errors.Join(err, tx.Rollback())
 	}
-	go func(work <-chan gathering) {
+	b.built = &builder{segment: segment{first: b.next}}
+	go func(work <-chan sheet) {
 		defer close(b.done)
-		for g := range work {
-			b.built.add(g.file, g.title, g.trail, g.text)
+		for d := range work {
+			b.built.in = d.in
+			for _, w := range d.words {
+				b.built.add(d.file, w)
+			}
 		}
 	}(b.work)
 	return b, nil
 }
 
-// gathered waits until all passages are counted.
-func (b *batch) gathered() {
+// counted waits until all words are.
+func (b *batch) counted() {
 	if b.work != nil {
 		close(b.work)
 		b.work = nil
@@ -70,11 +75,10 @@ func (b *batch) prepare(ctx context.Context) (err error) {
 	if n := len(b.segments); n > 0 {
 		b.next = b.segments[n-1].end()
 	}
-	b.built = newBuilder(b.next, b.ix.stems)
-	if b.file, err = b.tx.PrepareContext(ctx, "INSERT INTO files (source, path, size, mtime, checked, hash, why, says, author, date) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"); err != nil {
+	if b.file, err = b.tx.PrepareContext(ctx, "INSERT INTO files (source, path, size, mtime, checked, hash, why, says, title, author, date) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"); err != nil {
 		return err
 	}
-	b.passage, err = b.tx.PrepareContext(ctx, "INSERT INTO passages (id, file, line, place, title, trail, anchor, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+	b.passage, err = b.tx.PrepareContext(ctx, "INSERT INTO passages (id, file, line, place, trail, anchor, text) VALUES (?, ?, ?, ?, ?, ?, ?)")
 	return err
 }
 
@@ -106,11 +110,12 @@ func loadSegments(ctx context.Context, q queries) ([]*segment, error) {
 
 func (b *batch) full() bool { return b.text >= batchText }
 
-func (b *batch) insert(ctx context.Context, file int64, passages []Passage) error {
-	for _, p := range passages {
-		trail := strings.Join(p.Trail, "\n")
-		b.work <- gathering{file, p.Title, trail, p.Text}
-		if _, err := b.passage.ExecContext(ctx, b.next, file, p.Line, p.Place, p.Title, trail, p.Anchor, p.Text); err != nil {
+func (b *batch) insert(ctx context.Context, file int64, r reading) error {
+	ctx = context.WithoutCancel(ctx) // or the driver has a goroutine for each statement; whoever leaves waits for one file
+	b.in = r.in
+	b.work <- sheet{file, r.in, r.words}
+	for _, p := range r.passages {
+		if _, err := b.passage.ExecContext(ctx, b.next, file, p.Line, p.Place, strings.Join(p.Trail, "\n"), p.Anchor, p.Text); err != nil {
 			return err
 		}
 		b.next++
@@ -121,41 +126,30 @@ func (b *batch) insert(ctx context.Context, file int64, passages []Passage) erro
 
 // erase takes a file out. Its postings stay until their segment is put together with another.
 func (b *batch) erase(ctx context.Context, file int64) error {
-	rows, err := b.tx.QueryContext(ctx, "SELECT id FROM passages WHERE file = ?", file)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
+	for _, s := range b.segments {
+		from, to := s.passagesOf(uint32(file))
+		if from == to {
+			continue
 		}
-		for _, s := range b.segments {
-			if id >= s.first && id < s.end() {
-				s.lengths[id-s.first] = 0
-				b.touched[s.id] = true
+		clear(s.lengths[from:to])
+		b.touched[s.id] = true
+		for _, stmt := range []string{"DELETE FROM passages WHERE id >= ? AND id < ?", "DELETE FROM vectors WHERE passage >= ? AND passage < ?"} {
+			if _, err := b.tx.ExecContext(ctx, stmt, s.first+int64(from), s.first+int64(to)); err != nil {
+				return err
 			}
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	for _, stmt := range []string{"DELETE FROM passages WHERE file = ?", "DELETE FROM files WHERE id = ?"} {
-		if _, err := b.tx.ExecContext(ctx, stmt, file); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := b.tx.ExecContext(ctx, "DELETE FROM files WHERE id = ?", file)
+	return err
 }
 
 func (b *batch) rollback() {
-	b.gathered()
+	b.counted()
 	_ = b.tx.Rollback() // after a commit there is nothing to roll back
 }
 
 func (b *batch) commit(ctx context.Context) error {
-	b.gathered()
+	b.counted()
 	if len(b.built.lengths) > 0 {
 		if err := b.store(ctx, &b.built.segment); err != nil {
 			return err
@@ -205,6 +199,7 @@ func (b *batch) writeTerms(ctx context.Context, id int64, all func(put func(term
 		return err
 	}
 	defer stmt.Close()
+	ctx = context.WithoutCancel(ctx) // as in insert; what is left to do takes a second
 	return all(func(term string, data []byte) error {
 		_, err := stmt.ExecContext(ctx, id, term, data)
 		return err

@@ -15,6 +15,9 @@
 //   - Passages that have more of the question come first; words in titles and headings, words that are rare, and words
 //     that stand together weigh more. Equal queries on equal documents give equal results, but for hundreds of passages
 //     that are equally good.
+//   - Where there is a model for embeddings, the meaning of passages has a say in their order beside their words. Whether anything
+//     is found the words decide alone. A model that fails or is slow delays an answer by a bounded time and is done without; its
+//     vectors are kept with the passages and go with them.
 //   - Where no passage has enough of the question, nothing is found: what comes nearest is about something else.
 //   - Refreshing reads only files that may have changed, and remembers those that it could not read. A file's passages
 //     are replaced in one transaction, so a search sees a document as it was or as it is, and a crash leaves nothing half
@@ -25,6 +28,6 @@
 // An Index is safe for concurrent use. Searching goes on while a refresh runs, unless the index is in memory;
 // then it waits for the files being written.
 //
-// Files: token.go and question.go take texts and questions apart, table.go, posting.go and batch.go keep what was found, rank.go, score.go
-// and closer.go put it in order, read.go and markdown.go read and cut documents, refresh.go and watch.go keep up with them.
+// Files: token.go and question.go take texts and questions apart, vocabulary.go, table.go, posting.go and batch.go keep what was found, rank.go, score.go,
+// closer.go and meaning.go put it in order, read.go and markdown.go read and cut documents, refresh.go and watch.go keep up with them.
 package search

@@ -34,6 +34,8 @@ type Options struct {
 	// MaxFileSize is the size in bytes above which a file is left out; 0 means 32 MiB. Of a file at most 8 MiB of text
 	// are taken.
 	MaxFileSize int64
+	// Embeddings have a say in the order of what is found, if there are any.
+	Embeddings Embeddings
 	// Log is told when the index was damaged and had to be built anew; it may be nil.
 	Log *slog.Logger
 }
@@ -46,13 +48,13 @@ type Progress struct {
 
 // Index is an open index.
 type Index struct {
-	opts Options
+	opts      Options
+	mostWords int      // of a vocabulary
+	meaning   *meaning // nil if nobody knows of it
 
 	refreshing sync.Mutex   // held while files are compared and written
 	mu         sync.RWMutex // held for reading by those who search, and for writing, with refreshing, to change db
 	db         *sql.DB
-
-	stems stems // with refreshing
 
 	shot atomic.Pointer[snapshot] // the newest that a search has read
 	left atomic.Pointer[[]LeftOut]
@@ -60,7 +62,7 @@ type Index struct {
 
 const (
 	applicationID = 0x54726962 // "Trib": the file is ours
-	version       = 4          // of the tables and of the way documents are cut; another one is rebuilt
+	version       = 5          // of the tables and of the way documents are cut; another one is rebuilt
 
 	defaultMaxFileSize = 32 << 20
 )
@@ -73,6 +75,7 @@ DROP TABLE IF EXISTS words;
 DROP TABLE IF EXISTS segments;
 DROP TABLE IF EXISTS terms;
 DROP TABLE IF EXISTS state;
+DROP TABLE IF EXISTS vectors;
 CREATE TABLE files (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT,
 	source  TEXT NOT NULL,
@@ -83,6 +86,7 @@ CREATE TABLE files (
 	hash    BLOB NOT NULL,
 	why     TEXT NOT NULL,    -- it has no passages; empty if it has
 	says    TEXT NOT NULL,    -- the same as a sentence
+	title   TEXT NOT NULL,
 	author  TEXT NOT NULL,    -- as the document says, with its date; empty if it does not
 	date    TEXT NOT NULL,
 	UNIQUE (source, path)
@@ -92,12 +96,10 @@ CREATE TABLE passages (
 	file   INTEGER NOT NULL,
 	line   INTEGER NOT NULL,
 	place  TEXT NOT NULL,
-	title  TEXT NOT NULL,
 	trail  TEXT NOT NULL, -- headings, one a line
 	anchor TEXT NOT NULL,
 	text   TEXT NOT NULL
 );
-CREATE INDEX passages_by_file ON passages (file);
 CREATE TABLE segments (
 	id      INTEGER PRIMARY KEY AUTOINCREMENT,
 	first   INTEGER NOT NULL,
@@ -110,6 +112,12 @@ CREATE TABLE terms (
 	data    BLOB NOT NULL,
 	PRIMARY KEY (segment, term)
 ) WITHOUT ROWID;
+CREATE TABLE vectors (
+	passage INTEGER PRIMARY KEY,
+	kept    INTEGER NOT NULL, -- when
+	hash    BLOB NOT NULL,    -- of the model's name and the text
+	data    BLOB NOT NULL
+);
 CREATE TABLE state (generation INTEGER NOT NULL);
 INSERT INTO state VALUES (0);
 `
@@ -126,7 +134,7 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 		}
 		seen[s.Label] = true
 	}
-	ix := &Index{opts: opts, stems: stems{}}
+	ix := &Index{opts: opts, mostWords: mostWords, meaning: newMeaning(opts.Embeddings, opts.Log)}
 	var err error
 	ix.db, err = open(ctx, opts.Path)
 	if damaged(err) {
@@ -200,7 +208,14 @@ func prepare(ctx context.Context, db *sql.DB) error {
 }
 
 // Close releases the database.
-func (ix *Index) Close() error { return ix.db.Close() }
+func (ix *Index) Close() error {
+	ix.refreshing.Lock()
+	defer ix.refreshing.Unlock()
+	if ix.opts.Path == "" {
+		return ix.db.Close()
+	}
+	return errors.Join(ix.keepVectors(context.Background()), ix.db.Close())
+}
 
 // Stats counts what is indexed.
 func (ix *Index) Stats(ctx context.Context) (files, passages int, err error) {

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sort"
 	"strings"
-	"unicode/utf8"
 )
 
 // A segment is what one batch of documents adds to the index: for every term the passages that have it, and for every
@@ -36,6 +36,13 @@ func (s *segment) end() int64 { return s.first + int64(len(s.lengths)) }
 
 func (s *segment) fileAt(i int) uint32 { return binary.LittleEndian.Uint32(s.files[4*i:]) }
 
+// passagesOf are the passages of a file. Files have come in the order of their ids.
+func (s *segment) passagesOf(file uint32) (from, to int) {
+	n := len(s.lengths)
+	from = sort.Search(n, func(i int) bool { return s.fileAt(i) >= file })
+	return from, from + sort.Search(n-from, func(i int) bool { return s.fileAt(from+i) > file })
+}
+
 // lengthOf keeps the length of a passage, in words, in a byte.
 func lengthOf(words int) byte { return byte(min((max(words, 1)+3)/4, longestP)) }
 
@@ -44,132 +51,101 @@ func words(length byte) float64 { return 4 * float64(length) }
 // builder gathers a segment.
 type builder struct {
 	segment
-	lists []list // by number; the first is none
-	texts []text
-	terms map[string]int32 // the number of the list, by term
-	words *table           // the same by word as it is written, so that each is brought into its form once
-	stems stems
+	in    *vocabulary // that numbers the terms; nil before the first
+	lists []list      // by number
+	texts [][]byte    // the postings of each, but for those that the list has
 }
 
-// none is the number in words of what is no word.
-const none = 0
-
-// list is what is counted of a term. It is small, since each word of a text finds another one; what is written less often is its text.
+// list is what is counted of a term, with the postings that were written last. It is one line of memory: each word of a text finds another
+// one, and fetching the line is what takes time.
 type list struct {
-	last  int32 // the passage of the posting that is being gathered, counted from 1 in the segment; 0: none
-	prev  int32 // the passage of the one before
-	tf    int32
-	flags byte
-}
-
-type text struct {
-	term string
-	data []byte
-}
-
-// stems remembers the terms of words from one batch to the next.
-type stems map[string]string
-
-const mostStems = 500_000
-
-func (s stems) term(word string) string {
-	t, ok := s[word]
-	if !ok {
-		t = term(word)
-		if len(s) >= mostStems {
-			clear(s)
-		}
-		s[strings.Clone(word)] = strings.Clone(t) // copies: the word is a piece of a whole document
-	}
-	return t
-}
-
-func newBuilder(first int64, known stems) *builder {
-	return &builder{segment: segment{first: first}, lists: make([]list, 1), texts: make([]text, 1), terms: map[string]int32{}, words: newTable(), stems: known}
+	last   int32 // the passage of the posting that is being gathered, counted from 1 in the segment; 0: none
+	prev   int32 // the passage of the one before
+	tf     int32
+	flags  byte
+	size   byte // of what is in recent
+	recent [50]byte
 }
 
 // add takes a passage in.
-func (b *builder) add(file int64, title, trail, text string) {
+func (b *builder) add(file int64, w wording) {
 	at := int32(len(b.lengths)) + 1
-	n := 0
-	eachWord(text, func(w string, _, _, _ int) { b.take(w, at, 0); n++ })
-	eachWord(trail, func(w string, _, _, _ int) { b.take(w, at, inTrail) })
-	eachWord(title, func(w string, _, _, _ int) { b.take(w, at, inTitle) })
-	b.lengths = append(b.lengths, lengthOf(n))
+	b.count(w.text, at, 0)
+	b.count(w.trail, at, inTrail)
+	b.count(w.title, at, inTitle)
+	b.lengths = append(b.lengths, lengthOf(w.length))
 	b.files = binary.LittleEndian.AppendUint32(b.files, uint32(file))
 }
 
-// take counts a word, and with a pair of characters the first of them: so each character is found alone, too.
-func (b *builder) take(word string, at int32, flag byte) {
-	b.count(word, at, flag)
-	if word[0] >= utf8.RuneSelf {
-		if r, n := utf8.DecodeRuneInString(word); n < len(word) && wide(r) {
-			b.count(word[:n], at, flag)
+// count is a loop that does little else, so that the lines of many lists are fetched at the same time.
+func (b *builder) count(words []int32, at int32, flag byte) {
+	for _, n := range words {
+		if int(n) >= len(b.lists) {
+			more := max(len(b.in.all())-len(b.lists), 0) // of which n is one
+			b.lists, b.texts = append(b.lists, make([]list, more)...), append(b.texts, make([][]byte, more)...)
+		}
+		l := &b.lists[n]
+		if l.last != at {
+			if l.last != 0 {
+				b.flush(n)
+			}
+			l.last = at
+		}
+		if flag != 0 {
+			l.flags |= flag
+		} else {
+			l.tf++
 		}
 	}
-}
-
-func (b *builder) count(word string, at int32, flag byte) {
-	n := b.words.find(word)
-	if n < 0 {
-		n = b.listOf(word)
-		b.words.put(word, n)
-	}
-	if n == none {
-		return
-	}
-	l := &b.lists[n]
-	if l.last != at {
-		b.flush(n)
-		l.last = at
-	}
-	if flag != 0 {
-		l.flags |= flag
-	} else {
-		l.tf++
-	}
-}
-
-// listOf is the number of the list of a word that was not met before.
-func (b *builder) listOf(word string) int32 {
-	t := b.stems.term(word)
-	if t == "" {
-		return none
-	}
-	n, ok := b.terms[t]
-	if !ok {
-		n = int32(len(b.lists))
-		b.lists, b.texts = append(b.lists, list{}), append(b.texts, text{term: t})
-		b.terms[t] = n
-	}
-	return n
 }
 
 // flush writes the posting that was gathered of a term.
 func (b *builder) flush(n int32) {
 	l := &b.lists[n]
-	if l.last == 0 {
-		return
-	}
-	t := &b.texts[n]
 	what := byte(min(l.tf, mostTF)) | l.flags
-	if d := l.last - l.prev; d < 1<<7 { // as nearly all are
-		t.data = append(t.data, byte(d), what)
-	} else if d < 1<<14 {
-		t.data = append(t.data, byte(d)|0x80, byte(d>>7), what)
-	} else {
-		t.data = append(binary.AppendUvarint(t.data, uint64(d)), what)
+	at, d := int(l.size), l.last-l.prev
+	if at+2 > len(l.recent) || d >= 1<<7 && at+binary.MaxVarintLen32+1 > len(l.recent) {
+		b.spill(n)
+		at = 0
 	}
-	*l = list{prev: l.last}
+	if d < 1<<7 { // as nearly all are
+		l.recent[at] = byte(d)
+		at++
+	} else {
+		at += binary.PutUvarint(l.recent[at:], uint64(d))
+	}
+	l.recent[at] = what
+	l.size = byte(at + 1)
+	l.prev, l.last, l.tf, l.flags = l.last, 0, 0, 0
 }
 
-// sorted are the texts in the order of their terms.
-func (b *builder) sorted() []text {
-	for n := range b.lists[1:] {
-		b.flush(int32(n + 1))
+// spill puts recent postings to those before them.
+func (b *builder) spill(n int32) {
+	l := &b.lists[n]
+	b.texts[n] = append(b.texts[n], l.recent[:l.size]...)
+	l.size = 0
+}
+
+// entry is a term and its postings.
+type entry struct {
+	term string
+	data []byte
+}
+
+// sorted are the terms in their order.
+func (b *builder) sorted() []entry {
+	var out []entry
+	names := b.in.all()
+	for n := int32(none + 1); n < int32(len(b.lists)); n++ {
+		if b.lists[n].last != 0 {
+			b.flush(n)
+		}
+		b.spill(n)
+		if len(b.texts[n]) > 0 {
+			out = append(out, entry{names[n], b.texts[n]})
+		}
 	}
-	out := slices.Clone(b.texts[1:])
-	slices.SortFunc(out, func(x, y text) int { return strings.Compare(x.term, y.term) })
+	slices.SortFunc(out, func(x, y entry) int { return strings.Compare(x.term, y.term) })
 	return out
 }
 

@@ -19,25 +19,47 @@ type reading struct {
 	same     bool  // its content is what is known
 	hash     [sha256.Size]byte
 	passages []Passage
+	words    []wording      // of each passage
+	in       *vocabulary    // that the words are in
 	why      document.Error // it has none; zero if it has
 	err      error
 }
 
-// ahead is how many files are read before they are written. Each may have megabytes of text.
-const ahead = 4
+// ahead is how many files wait for the next step. Each may have megabytes of text.
+const ahead = 3
 
-// readAhead reads files in their order, while those before them are written: taking a document apart takes as long as writing it. Whoever
-// calls it calls stop, which waits for the end of the reading; the channel is closed then, or when all were read.
-func (ix *Index) readAhead(ctx context.Context, files []candidate) (read <-chan reading, stop func()) {
+// readAhead reads files in their order, and looks their words up, while those before them are written: each of the three takes as long.
+// Whoever calls it calls stop, which waits for the end of the reading; the channel is closed then, or when all were read.
+func (ix *Index) readAhead(ctx context.Context, files []candidate) (ready <-chan reading, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	out := make(chan reading, ahead)
+	read, out := make(chan reading, ahead), make(chan reading, ahead)
+	pass := func(to chan<- reading, r reading) (on bool) {
+		select {
+		case to <- r:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	go func() {
+		defer close(read)
+		for _, c := range files {
+			if !pass(read, ix.read(c)) {
+				return
+			}
+		}
+	}()
 	go func() {
 		defer close(out)
-		for _, c := range files {
-			select {
-			case out <- ix.read(c):
-			case <-ctx.Done():
-				return
+		v := newVocabulary()
+		on := true
+		for r := range read { // until it is closed
+			if v.met > ix.mostWords {
+				v = newVocabulary()
+			}
+			if on {
+				r.words, r.in = v.wordings(r.passages), v
+				on = pass(out, r)
 			}
 		}
 	}()

@@ -132,13 +132,7 @@ func (ix *Index) write(ctx context.Context, stale []candidate, gone map[key]*see
 		if !ok || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if c.known != nil && c.known.why != "" {
-			left[c.known.why].Count--
-		}
-		if err := b.update(ctx, r, left, changes); err != nil {
-			return fmt.Errorf("index %s: %w", c.path, err)
-		}
-		if b.full() {
+		if b.full() || b.in != nil && b.in != r.in {
 			if err := b.commit(ctx); err != nil {
 				return fmt.Errorf("search index: %w", err)
 			}
@@ -147,6 +141,12 @@ func (ix *Index) write(ctx context.Context, stale []candidate, gone map[key]*see
 				return fmt.Errorf("search index: %w", err)
 			}
 			b = next
+		}
+		if c.known != nil && c.known.why != "" {
+			left[c.known.why].Count--
+		}
+		if err := b.update(ctx, r, left, changes); err != nil {
+			return fmt.Errorf("index %s: %w", c.path, err)
 		}
 		if how.progress != nil {
 			how.progress(Progress{Done: i + 1, Total: len(stale), Path: join(c.source, c.path)})
@@ -282,7 +282,7 @@ func (b *batch) update(ctx context.Context, r reading, left map[string]*LeftOut,
 	if len(r.passages) > 0 {
 		of = r.passages[0]
 	}
-	res, err := b.file.ExecContext(ctx, c.source, c.path, c.size, c.mtime, r.checked, r.hash[:], string(r.why.Why), r.why.Says, of.Author, of.Date)
+	res, err := b.file.ExecContext(ctx, c.source, c.path, c.size, c.mtime, r.checked, r.hash[:], string(r.why.Why), r.why.Says, of.Title, of.Author, of.Date)
 	if err != nil {
 		return err
 	}
@@ -296,5 +296,5 @@ func (b *batch) update(ctx context.Context, r reading, left map[string]*LeftOut,
 	case r.why.Why == "":
 		changes.Added++
 	}
-	return b.insert(ctx, id, r.passages)
+	return b.insert(ctx, id, r)
 }

@@ -59,20 +59,23 @@ func (ix *Index) Search(ctx context.Context, query string, limit int) ([]Passage
 		return nil, nil
 	}
 	limit = min(max(limit, 1), maxLimit)
-	found, db, err := ix.search(ctx, &q, limit)
+	found, db, err := ix.search(ctx, &q)
 	if damaged(err) && ix.opts.Path != "" {
 		if err = ix.rebuild(ctx, db, err); err == nil {
-			found, _, err = ix.search(ctx, &q, limit)
+			found, _, err = ix.search(ctx, &q)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("search %q: %w", query, err)
 	}
-	return found, nil
+	if !answered(found) { // which words decide alone: something is always nearest
+		return nil, nil
+	}
+	return choose(ix.meaning.order(ctx, query, found), limit), nil
 }
 
 // search asks the index, and returns the database that was asked.
-func (ix *Index) search(ctx context.Context, q *question, limit int) ([]Passage, *sql.DB, error) {
+func (ix *Index) search(ctx context.Context, q *question) ([]result, *sql.DB, error) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	tx, err := ix.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -94,12 +97,14 @@ func (ix *Index) search(ctx context.Context, q *question, limit int) ([]Passage,
 	if err != nil {
 		return nil, ix.db, err
 	}
-	return choose(results, limit), ix.db, nil
+	return results, ix.db, nil
 }
 
 // result is a passage with what was found out about it.
 type result struct {
 	Passage
+	id           int64
+	vector       vector // zero if none is kept
 	source, path string
 	score        float64
 	answers      float64 // how much of the question it has, from 0 to 1
@@ -111,8 +116,8 @@ func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, e
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT p.id, f.source, f.path, f.author, f.date, p.title, p.trail, p.anchor, p.line, p.place, p.text
-		FROM json_each(?) w CROSS JOIN passages p ON p.id = w.value JOIN files f ON f.id = p.file`, string(wanted))
+	rows, err := tx.QueryContext(ctx, `SELECT p.id, f.source, f.path, f.title, f.author, f.date, p.trail, p.anchor, p.line, p.place, p.text, v.hash, v.data
+		FROM json_each(?) w CROSS JOIN passages p ON p.id = w.value JOIN files f ON f.id = p.file LEFT JOIN vectors v ON v.passage = p.id`, string(wanted))
 	if err != nil {
 		return nil, err
 	}
@@ -121,16 +126,16 @@ func (l *lookup) read(ctx context.Context, tx *sql.Tx, ids []int64) ([]result, e
 	var out []result
 	for rows.Next() {
 		var r result
-		var id int64
 		var trail string
-		if err := rows.Scan(&id, &r.source, &r.path, &r.Author, &r.Date, &r.Title, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text); err != nil {
+		var hash, data []byte
+		if err := rows.Scan(&r.id, &r.source, &r.path, &r.Title, &r.Author, &r.Date, &trail, &r.Anchor, &r.Line, &r.Place, &r.Text, &hash, &data); err != nil {
 			return nil, err
 		}
 		if trail != "" {
 			r.Trail = strings.Split(trail, "\n")
 		}
-		r.Path = join(r.source, r.path)
-		k := int(id - l.first)
+		r.Path, r.vector = join(r.source, r.path), vectorOf(hash, data)
+		k := int(r.id - l.first)
 		g := l.look(m, r.Passage)
 		r.Hits = g.hits
 		r.score = float64(l.score[k]) * (1 + nearness*g.near + adjacency*g.phrase + naming*g.named*l.covered(g.heads))
@@ -160,16 +165,13 @@ const (
 	mostFromFile = 2   // passages of one document, before others had their turn
 )
 
-// choose takes the best results, without repetitions, and with no document crowding out the others; none if not one of
-// them has enough of the question.
+// answered reports that one of the results has enough of the question.
+func answered(results []result) bool {
+	return slices.ContainsFunc(results[:min(len(results), 10)], func(r result) bool { return r.answers >= enough })
+}
+
+// choose takes the best results, without repetitions, and with no document crowding out the others.
 func choose(results []result, limit int) []Passage {
-	answered := false
-	for _, r := range results[:min(len(results), 10)] {
-		answered = answered || r.answers >= enough
-	}
-	if !answered {
-		return nil
-	}
 	var first, later []Passage
 	texts := map[string]bool{}
 	files := map[string]int{}

@@ -331,7 +331,7 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 	files["huge.md"] = &fstest.MapFile{Data: make([]byte, 5000)}
 	want := []LeftOut{
 		{"unknown format", 2, "binary.txt: it is not text: it has bytes that no text has"},
-		{"protected", 1, "locked.docx: it is protected by a password; save a copy without one"},
+		{"protected", 1, "locked.docx: it is locked with a password; save a copy without one"},
 		{"too large", 1, "huge.md"},
 	}
 	opts := Options{Path: filepath.Join(t.TempDir(), "i.db"), Sources: []Source{{FS: files}}, MaxFileSize: 4000}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -45,5 +46,6 @@ func (ix *Index) Watch(ctx context.Context, every time.Duration) {
 func (ix *Index) again(ctx context.Context) (Changes, error) {
 	ix.refreshing.Lock()
 	defer ix.refreshing.Unlock()
-	return ix.refreshOnce(ctx, pass{timeless: true})
+	changes, err := ix.refreshOnce(ctx, pass{timeless: true})
+	return changes, errors.Join(err, ix.keepVectors(ctx))
 }
