@@ -200,7 +200,7 @@ func (s *sitting) attend(run string) error {
 		case end.Error != nil:
 			return end.Error
 		default:
-			return errStopped
+			return errors.New("the research was cancelled; ask again to begin another")
 		}
 	}
 }
@@ -380,7 +380,7 @@ const again = 2 * time.Second
 
 // leave says how to come back, and cancels the run if the person insists.
 func (s *sitting) leave(run string, over bool) error {
-	s.view.note("")
+	s.view.overtyped("")
 	s.view.note("Left. Come back with: %s", comeBack(s.env, run))
 	if over {
 		return nil
@@ -405,7 +405,7 @@ func (s *sitting) leave(run string, over bool) error {
 	if err := s.desk.cancel(ctx, run); err != nil {
 		return err
 	}
-	s.view.note("Cancelled.")
+	s.view.overtyped("Cancelled.")
 	return nil
 }
 

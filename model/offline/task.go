@@ -259,16 +259,43 @@ func makePlan(told, question string) planned {
 	found, _ := passages(item.Text(background))
 	about := strings.Join(prose.Content(question), " ")
 	var seen []map[string]bool
+	wish, _ := onePart(told, "feedback")
+	more, less := wishes(wish)
+	if len(more) > 0 {
+		p.Thought = pick(zh, "没有使用语言模型：在问题之外，还会查找您所说的词语。", "No language model is used: what you said is looked for by its words, beside the question.")
+		step(firstLine(wish), strings.Join(more, " ")+" "+about)
+	}
 	for _, f := range headed(found, asked) {
 		heading := headingOf(f.source)
 		ks := prose.Keys(heading)
-		if heading == "" || len(p.Steps) == mostSteps || slices.ContainsFunc(seen, func(s map[string]bool) bool { return overlap(ks, s) > 0.5 }) {
+		if overlap(ks, less) > 0 || heading == "" || len(p.Steps) == mostSteps || slices.ContainsFunc(seen, func(s map[string]bool) bool { return overlap(ks, s) > 0.5 }) {
 			continue
 		}
 		seen = append(seen, ks)
 		step(heading, innermost(heading)+" "+about)
 	}
 	return p
+}
+
+// unwanted begins what a person does not want in a plan.
+var unwanted = pattern.New(`(?i)^\W*(?:(?:please|but)\s+)*(?:without|not|nothing|no|less|drop|remove|skip|delete|leave out|forget)\b|^(?:请)?(?:不要|去掉|删除|删掉|没有|少)`)
+
+// wishes reads what a person said of a plan: the words that are to be looked for too, or those whose steps are not wanted. It is all that a
+// program can make of it.
+func wishes(text string) (more []string, less map[string]bool) {
+	if cut := unwanted.FindString(text); cut != "" {
+		return nil, prose.Keys(strings.Join(prose.Content(text[len(cut):]), " "))
+	}
+	return prose.Content(text), nil
+}
+
+// firstLine is the beginning of a text as the title of a step.
+func firstLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return text
 }
 
 // headed are the passages that answer something of a question, the best first: it is worth looking for more under their headings.
@@ -296,6 +323,9 @@ func uncovered(question string, findings []part) []string {
 		}
 	}
 	return slices.DeleteFunc(prose.Content(question), func(w string) bool {
+		if minorWords[prose.Stem(w)] {
+			return true // nobody is helped by what else has it
+		}
 		for k := range prose.Keys(w) {
 			if !all[k] {
 				return false
