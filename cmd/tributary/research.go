@@ -385,13 +385,16 @@ func (s *sitting) leave(run string, over bool) error {
 	if over {
 		return nil
 	}
+	// The one that we heard of already is taken before another is asked for, which may come at once. It was given to main's handler and
+	// to ours at the same moment, in any order.
+	select {
+	case <-s.signals:
+	case <-time.After(100 * time.Millisecond): // nobody pressed anything
+	}
 	if !s.desk.goesOn() {
 		s.view.note("It stands still until then. Ctrl-C again within %v cancels it.", again)
 	} else {
 		s.view.note("It goes on in the server. Ctrl-C again within %v cancels it.", again)
-	}
-	for len(s.signals) > 0 { // the one that we heard of already
-		<-s.signals
 	}
 	timer := time.NewTimer(again)
 	defer timer.Stop()
