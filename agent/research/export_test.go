@@ -1,6 +1,11 @@
 package research
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	"github.com/tributary-ai/tributary/item"
+)
 
 // Stream is what is shown of a report that arrives in pieces.
 func Stream(look func(int) (Source, bool), question string, pieces ...string) string {
@@ -12,3 +17,6 @@ func Stream(look func(int) (Source, bool), question string, pieces ...string) st
 	out.WriteString(r.end())
 	return out.String()
 }
+
+// SourcesOf are the passages that the messages of a step bring.
+func SourcesOf(msgs []item.Message) map[int]Source { return sourcesOf(msgs, "s1", time.Now()) }

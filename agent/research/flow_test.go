@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tributary-ai/tributary/agent"
 	"github.com/tributary-ai/tributary/agent/research"
 	"github.com/tributary-ai/tributary/event"
 	"github.com/tributary-ai/tributary/item"
@@ -612,11 +613,17 @@ func TestAStepCanBeCancelledAlone(t *testing.T) {
 
 // The run is cancelled in every node; it ends as cancelled and its journal is lawful.
 func TestCancelInEveryNode(t *testing.T) {
-	for _, node := range []string{"coordinator", "background_investigator", "planner", "human_feedback", "research_team", "researcher", "analyst", "coder", "reporter"} {
+	for _, node := range []string{"coordinator", "background_investigator", "planner", "human_feedback", "research_team", "researcher", "analyst", "coder", "reporter", "clarify", "checker"} {
 		t.Run(node, func(t *testing.T) {
 			w, play := newWorld(), usual()
 			play.planner = planned(research.Step{Title: "The Nile"}, research.Step{Title: "think", Type: research.Analysis}, research.Step{Title: "count", Type: research.Processing})
 			play.analyst, play.coder = always(scripted.Say("so")), always(scripted.Say("2"))
+			switch node {
+			case "clarify":
+				play.coordinator = always(scripted.Say("Which Nile?"))
+			case "checker": // it has something to be asked about
+				play.reporter, play.researcher = always(scripted.Say(told)), looksUp("The Nile is 6650 km long [^1]. It ends in a sea [^2].")
+			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			stopped := errors.New("somebody stopped it")
@@ -627,7 +634,14 @@ func TestCancelInEveryNode(t *testing.T) {
 					cancel(stopped)
 				}
 			}
-			_, err := w.say(ctx, graphOf(t, play.model(), research.Settings{AutoAccept: true, MaxPlanIterations: 1}, rivers().tool()), "Nile?")
+			g, err := research.New(research.Options{
+				Model: play.model(), Checker: scripted.New(always(scripted.Pieces("{").Stall())), Tools: setOf(t, rivers().tool()), Policy: agent.Policy{Tries: 2, Backoff: 1},
+				Settings: research.Settings{AutoAccept: true, MaxPlanIterations: 1, Clarify: node == "clarify"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.say(ctx, g, "Nile?")
 			if !hit || !errors.Is(err, stopped) {
 				t.Errorf("got %v; the node began: %v", err, hit)
 			}

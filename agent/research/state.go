@@ -99,14 +99,16 @@ var comment = pattern.New(`(?s)<!--.*?-->`)
 // sourcesOf finds the numbered passages in the results of tools.
 func sourcesOf(msgs []item.Message, step string, at time.Time) map[int]Source {
 	found := map[int]Source{}
-	for _, m := range msgs {
+	from := map[int]int{} // the message that brought a number: another that brings it too brings the same text
+	for i, m := range msgs {
 		if m.Role != item.Tool || m.Failed {
 			continue
 		}
 		for _, b := range m.Blocks {
-			if b.Ref == 0 {
+			if first, again := from[b.Ref]; b.Ref == 0 || again && first != i {
 				continue
 			}
+			from[b.Ref] = i
 			src, ok := found[b.Ref]
 			if !ok {
 				src = Source{Number: b.Ref, Step: step, Read: at.UTC().Truncate(time.Second), Address: b.URL, Author: b.Author, Date: b.Date}
@@ -119,7 +121,7 @@ func sourcesOf(msgs []item.Message, step string, at time.Time) map[int]Source {
 			found[b.Ref] = src
 		}
 		for _, b := range m.Content {
-			if src, ok := found[b.Ref]; ok && b.Ref > 0 {
+			if src, ok := found[b.Ref]; ok && b.Ref > 0 && from[b.Ref] == i {
 				src.Content = append(src.Content, b)
 				found[b.Ref] = src
 			}

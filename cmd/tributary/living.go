@@ -39,7 +39,7 @@ func (l *living) draw(lines []string) {
 		b.WriteString("\x1b7") // where a person types
 	}
 	if l.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", l.drawn)
+		fmt.Fprintf(&b, "\x1b[%dA\r", l.drawn) // a ^C that the terminal shows has moved the cursor to the right
 	}
 	for _, line := range lines {
 		if os.Getenv("NO_COLOR") != "" {

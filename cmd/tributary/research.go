@@ -200,7 +200,7 @@ func (s *sitting) attend(run string) error {
 		case end.Error != nil:
 			return end.Error
 		default:
-			return errStopped
+			return errors.New("the research was cancelled; ask again to begin another")
 		}
 	}
 }
@@ -380,18 +380,21 @@ const again = 2 * time.Second
 
 // leave says how to come back, and cancels the run if the person insists.
 func (s *sitting) leave(run string, over bool) error {
-	s.view.note("")
+	s.view.overtyped("")
 	s.view.note("Left. Come back with: %s", comeBack(s.env, run))
 	if over {
 		return nil
+	}
+	// The one that we heard of already is taken before another is asked for, which may come at once. It was given to main's handler and
+	// to ours at the same moment, in any order.
+	select {
+	case <-s.signals:
+	case <-time.After(100 * time.Millisecond): // nobody pressed anything
 	}
 	if !s.desk.goesOn() {
 		s.view.note("It stands still until then. Ctrl-C again within %v cancels it.", again)
 	} else {
 		s.view.note("It goes on in the server. Ctrl-C again within %v cancels it.", again)
-	}
-	for len(s.signals) > 0 { // the one that we heard of already
-		<-s.signals
 	}
 	timer := time.NewTimer(again)
 	defer timer.Stop()
@@ -405,7 +408,7 @@ func (s *sitting) leave(run string, over bool) error {
 	if err := s.desk.cancel(ctx, run); err != nil {
 		return err
 	}
-	s.view.note("Cancelled.")
+	s.view.overtyped("Cancelled.")
 	return nil
 }
 

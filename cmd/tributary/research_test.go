@@ -272,6 +272,9 @@ func TestCtrlCLeavesAndAnotherOneCancels(t *testing.T) {
 	if !strings.Contains(notes, "Cancelled.") || code != 0 {
 		t.Errorf("after two: exit %d, %s", code, notes)
 	}
+	if code, _, notes := invoke(t, args("attach")...); code != 1 || !strings.Contains(notes, "the research was cancelled") {
+		t.Errorf("coming back to what was cancelled: exit %d, %s", code, notes)
+	}
 	notes, code = begin(1)
 	back := regexp.MustCompile(`attach (\S+)`).FindStringSubmatch(notes)
 	if code != 0 || back == nil || !strings.Contains(notes, "stands still until then") || strings.Contains(notes, "Cancelled") {

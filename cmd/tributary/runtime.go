@@ -169,8 +169,9 @@ func (p *progress) show(s search.Progress) {
 	fmt.Fprintf(p.out, "\rindexing documents [%s%s] %d/%d", strings.Repeat("#", n), strings.Repeat(".", width-n), s.Done, s.Total)
 }
 
+// done takes the line away: what follows is what the person asked for.
 func (p *progress) done() {
 	if p.any {
-		fmt.Fprintln(p.out)
+		fmt.Fprint(p.out, "\r\x1b[K")
 	}
 }

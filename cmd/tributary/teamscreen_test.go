@@ -62,13 +62,13 @@ func TestWhatIsDrawnIsDrawnOverAndTypedWordsStay(t *testing.T) {
 	l.draw([]string{"one", "two"})
 	out.Reset()
 	l.draw([]string{"one", "three"})
-	if got := out.String(); !strings.HasPrefix(got, "\x1b7\x1b[2A") || !strings.HasSuffix(got, "\x1b8") {
+	if got := out.String(); !strings.HasPrefix(got, "\x1b7\x1b[2A\r") || !strings.HasSuffix(got, "\x1b8") {
 		t.Errorf("lines that are as many as before leave the cursor where it was: %q", got)
 	}
 	out.Reset()
 	l.entered()
 	l.draw([]string{"one", "three"})
-	if got := out.String(); !strings.HasPrefix(got, "\x1b[3A") || !strings.HasSuffix(got, "\x1b[J") {
+	if got := out.String(); !strings.HasPrefix(got, "\x1b[3A\r") || !strings.HasSuffix(got, "\x1b[J") {
 		t.Errorf("after Enter there is a line more to draw over: %q", got)
 	}
 	out.Reset()

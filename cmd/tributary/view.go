@@ -30,6 +30,7 @@ type view struct {
 	text     string // of the report, or of an answer
 	question *event.InterruptRaised
 	streamed bool // the report was printed as it came
+	resting  bool // nobody watches the run
 }
 
 func newView(e *env, f reportFlags) *view {
@@ -47,7 +48,7 @@ func (v *view) begin(run string) {
 			v.note("research %s", run)
 		}
 	}
-	v.run, v.question = run, nil
+	v.run, v.question, v.resting = run, nil, false
 }
 
 // show takes in an event. It is no projection and owes nothing to other kinds.
@@ -71,7 +72,7 @@ func (v *view) show(env *event.Envelope) {
 			v.written(e.Text)
 		}
 		if env.Task == "" && env.Node == research.NodeChecker && v.streamed {
-			fmt.Fprint(v.env.stdout, "\n", e.Text) // all of it comes at once
+			fmt.Fprint(v.env.stdout, "\n", harmless(e.Text)) // all of it comes at once
 		}
 	case event.TurnVoided:
 		if env.Task == "" && env.Node == research.NodeReporter {
@@ -176,11 +177,12 @@ func (v *view) written(text string) {
 	// On a terminal it is read as it comes. Elsewhere only a whole one is of use.
 	if v.live && v.flags.Output == "" && isTerminal(v.env.stdout) {
 		if !v.streamed {
+			v.thinking = "" // what is written tells of itself
 			v.draw()
 			v.drawn, v.streamed = 0, true
 			fmt.Fprintln(v.env.stdout)
 		}
-		fmt.Fprint(v.env.stdout, text)
+		fmt.Fprint(v.env.stdout, harmless(text))
 	}
 }
 
@@ -196,6 +198,9 @@ func (v *view) print(text string) {
 	if v.streamed {
 		fmt.Fprintln(v.env.stdout)
 		return
+	}
+	if isTerminal(v.env.stdout) {
+		text = harmless(text)
 	}
 	fmt.Fprintln(v.env.stdout, strings.TrimRight(text, "\n"))
 }
@@ -242,6 +247,14 @@ func (v *view) note(format string, args ...any) {
 	fmt.Fprintf(v.env.stderr, format+"\n", args...)
 }
 
+// overtyped is note where a terminal may just have shown ^C: it is written over.
+func (v *view) overtyped(format string, args ...any) {
+	if v.live {
+		format = "\r\x1b[K" + format
+	}
+	v.note(format, args...)
+}
+
 // line writes what happens where nothing is drawn.
 func (v *view) line(format string, args ...any) {
 	if !v.live {
@@ -260,7 +273,7 @@ func (v *view) ask(text string) {
 
 // rest leaves what is drawn as it stands.
 func (v *view) rest() {
-	v.thinking = ""
+	v.thinking, v.resting = "", true
 	v.draw()
 	v.drawn = 0
 }
@@ -298,20 +311,26 @@ func (v *view) lines() []string {
 		sign, about := "·", ""
 		switch s.Status {
 		case "running":
-			sign, about = turning, v.doing["step-"+s.ID]
+			if sign, about = turning, v.doing["step-"+s.ID]; v.resting {
+				sign = "·"
+			}
 		case "done":
 			sign = "✓"
 		case "failed":
 			sign, about = "✗", s.Result
 		}
-		if n := len(v.sources["step-"+s.ID]); n > 0 && s.Status != "failed" {
-			about = plural(n, "source") + "  " + about
+		if n := len(v.sources["step-"+s.ID]); n > 0 && s.Status == "running" {
+			about = plural(n, "source") + ", " + about
 		}
 		if s.Status == "done" {
 			about = plural(len(v.sources["step-"+s.ID]), "source")
 		}
 		title := fit(oneLine(s.Title), max(20, v.width/2))
 		add("  %s %d %s  \x1b[2m%s\x1b[0m", sign, i+1, title, oneLine(about))
+		if read := v.sources["step-"+s.ID]; len(read) > 0 && s.Status == "running" { // the one that came last
+			n := read[len(read)-1]
+			add("      \x1b[2m[%d] %s\x1b[0m", n, oneLine(v.titles[n]))
+		}
 	}
 	if what := doingWhat[v.thinking]; what != "" {
 		if v.thinking == research.NodeReporter && v.writing > 0 {
@@ -322,7 +341,8 @@ func (v *view) lines() []string {
 	return out
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine is a text of others on a line of ours: what would move the cursor is taken out of it.
+func oneLine(text string) string { return strings.Join(strings.Fields(harmless(text)), " ") }
 
 // fit cuts a line to a number of columns. Han characters take two; what is between an escape and its m takes none.
 func fit(text string, width int) string {

@@ -37,7 +37,7 @@ func decide(req model.Request) reply {
 		if r, ok := present(req, question); ok {
 			return r
 		}
-		if r, ok := fewer(req, question); ok {
+		if r, ok := searchAgain(req, question); ok {
 			return r
 		}
 		return fromTools(conv, question)

@@ -16,7 +16,7 @@ import (
 
 const (
 	mostQuotes     = 4
-	quotesOfTask   = 10 // what a step of a larger work finds is chosen from once more
+	quotesOfTask   = 14 // what a step of a larger work finds is chosen from once more
 	mostPerPassage = 2
 	longestQuote   = 360 // runes
 	shortestQuote  = 18
@@ -56,7 +56,7 @@ func fromTools(conv []item.Message, question string) reply {
 	if searched {
 		most := mostQuotes
 		if _, task := onePart(lastTold(conv), "question"); task {
-			most = quotesOfTask
+			most, found = quotesOfTask, readIn(conv)
 		}
 		parts = append(parts, compose(found, about, quotedBefore(conv), question, most))
 	}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -103,23 +104,39 @@ const mostSearches = 3 // for one task
 
 var noDocument = pattern.New(`No document has: ([^.]+)\.`)
 
-// fewer searches once more in a task whose search found nothing: without the words that no document has, and then with the
-// first half of the others.
-func fewer(req model.Request, question string) (reply, bool) {
+// searchAgain searches once more in a task: if nothing was found, with fewer words. If something was, and the task is the whole question,
+// without the word that tells least and then without the next: a passage may say the same without it.
+func searchAgain(req model.Request, question string) (reply, bool) {
 	conv := req.Messages
-	if _, task := onePart(lastTold(conv), "question"); !task {
+	told := lastTold(conv)
+	if _, task := onePart(told, "question"); !task {
 		return reply{}, false
 	}
 	t, ok := toolFor(req)
-	found, _ := passages(conv[len(conv)-1].Content)
 	searches := 0
 	for _, m := range conv {
 		searches += len(m.ToolCalls)
 	}
-	if !ok || t.Name != searchTool || len(found) > 0 || conv[len(conv)-1].Failed || searches >= mostSearches {
+	if !ok || t.Name != searchTool || conv[len(conv)-1].Failed || searches >= mostSearches {
 		return reply{}, false
 	}
-	about := prose.Content(question)
+	about := fewerWords(conv, question, searches)
+	if found := readIn(conv); len(found) > 0 {
+		if topic, _ := onePart(told, "topic"); strings.TrimSpace(question) != strings.TrimSpace(topic) {
+			return reply{}, false
+		}
+		about = withoutLightest(found, question, searches)
+	}
+	if len(about) == 0 {
+		return reply{}, false
+	}
+	return call(t, question, about), true
+}
+
+// fewerWords are those of a question without the ones that no document has, and then the first half of the others.
+func fewerWords(conv []item.Message, question string, searches int) []string {
+	all := prose.Content(question)
+	about := slices.Clone(all)
 	for _, m := range conv {
 		if m.Role != item.Tool {
 			continue
@@ -131,13 +148,56 @@ func fewer(req model.Request, question string) (reply, bool) {
 		gone := prose.Keys(said[1])
 		about = slices.DeleteFunc(about, func(w string) bool { return overlap(prose.Keys(w), gone) == 1 })
 	}
-	if searches > 1 || len(about) == len(prose.Content(question)) {
+	if searches > 1 || len(about) == len(all) {
 		about = about[:(len(about)+1)/2]
 	}
-	if len(about) == 0 {
-		return reply{}, false
+	return about
+}
+
+// withoutLightest are the words of a question but for the nth lightest; none if there are too few.
+func withoutLightest(found []passage, question string, n int) []string {
+	about := slices.DeleteFunc(prose.Content(question), func(w string) bool { return minorWords[prose.Stem(w)] })
+	if len(about) < 3 || prose.Chinese(question) {
+		return nil
 	}
-	return call(t, question, about), true
+	var keys []string
+	for _, w := range about {
+		keys = append(keys, prose.Stem(w))
+	}
+	lines, _ := linesOf(found, keys)
+	a := newAim(slices.Concat(lines...), keys, len(keys))
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(a.weight[x], a.weight[y]) })
+	return slices.Delete(about, order[n-1], order[n-1]+1)
+}
+
+// readIn are the passages that tools have brought in a conversation since the user spoke, each once.
+func readIn(conv []item.Message) []passage {
+	var out []passage
+	for _, m := range slices.Backward(conv) {
+		if m.Role == item.User {
+			break
+		}
+		if m.Role != item.Tool {
+			continue
+		}
+		found, _ := passages(m.Content)
+		out = slices.Concat(found, out)
+	}
+	return distinct(out)
+}
+
+// distinct are passages, each number once.
+func distinct(found []passage) []passage {
+	seen := map[int]bool{}
+	return slices.DeleteFunc(found, func(p passage) bool {
+		known := p.ref > 0 && seen[p.ref]
+		seen[p.ref] = true
+		return known
+	})
 }
 
 // isPlan tells the form of a plan from others: it has steps, and these have a type.
@@ -187,20 +247,68 @@ func makePlan(told, question string) planned {
 	}
 	p.Thought = pick(zh, "没有使用语言模型：计划由问题本身和初步搜索到的标题组成。", "No language model is used: the plan is made of the question and of the headings that a first search found.")
 	step(question, "")
+	asked := asksOf(question)
+	if len(asked) > 1 {
+		for _, q := range asked {
+			if len(p.Steps) < mostSteps {
+				step(q.text, strings.Join(slices.Concat(q.about, q.context), " "))
+			}
+		}
+	}
 	background, _ := onePart(told, "background")
 	found, _ := passages(item.Text(background))
 	about := strings.Join(prose.Content(question), " ")
 	var seen []map[string]bool
-	for _, f := range found {
+	wish, _ := onePart(told, "feedback")
+	more, less := wishes(wish)
+	if len(more) > 0 {
+		p.Thought = pick(zh, "没有使用语言模型：在问题之外，还会查找您所说的词语。", "No language model is used: what you said is looked for by its words, beside the question.")
+		step(firstLine(wish), strings.Join(more, " ")+" "+about)
+	}
+	for _, f := range headed(found, asked) {
 		heading := headingOf(f.source)
 		ks := prose.Keys(heading)
-		if heading == "" || len(p.Steps) == mostSteps || slices.ContainsFunc(seen, func(s map[string]bool) bool { return overlap(ks, s) > 0.5 }) {
+		if overlap(ks, less) > 0 || heading == "" || len(p.Steps) == mostSteps || slices.ContainsFunc(seen, func(s map[string]bool) bool { return overlap(ks, s) > 0.5 }) {
 			continue
 		}
 		seen = append(seen, ks)
 		step(heading, innermost(heading)+" "+about)
 	}
 	return p
+}
+
+// unwanted begins what a person does not want in a plan.
+var unwanted = pattern.New(`(?i)^\W*(?:(?:please|but)\s+)*(?:without|not|nothing|no|less|drop|remove|skip|delete|leave out|forget)\b|^(?:请)?(?:不要|去掉|删除|删掉|没有|少)`)
+
+// wishes reads what a person said of a plan: the words that are to be looked for too, or those whose steps are not wanted. It is all that a
+// program can make of it.
+func wishes(text string) (more []string, less map[string]bool) {
+	if cut := unwanted.FindString(text); cut != "" {
+		return nil, prose.Keys(strings.Join(prose.Content(text[len(cut):]), " "))
+	}
+	return prose.Content(text), nil
+}
+
+// firstLine is the beginning of a text as the title of a step.
+func firstLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return text
+}
+
+// headed are the passages that answer something of a question, the best first: it is worth looking for more under their headings.
+func headed(found []passage, asked []asking) []passage {
+	var out []passage
+	for _, q := range asked {
+		for _, a := range answering(found, q) {
+			if p := found[a.passage]; !slices.Contains(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
 }
 
 // uncovered are the words of a question that no finding has, not even under another form.
@@ -215,6 +323,9 @@ func uncovered(question string, findings []part) []string {
 		}
 	}
 	return slices.DeleteFunc(prose.Content(question), func(w string) bool {
+		if minorWords[prose.Stem(w)] {
+			return true // nobody is helped by what else has it
+		}
 		for k := range prose.Keys(w) {
 			if !all[k] {
 				return false

@@ -49,6 +49,10 @@ func TestAPlanIsMadeOfTheQuestionAndOfHeadings(t *testing.T) {
 		enough bool
 	}{
 		{"<question>\nHow long is the Nile?\n</question>\n<background>\n" + nile + "</background>", []string{"How long is the Nile?", "Rivers › The Nile"}, false},
+		{"<question>\nHow long is the Nile, and who discovered it?\n</question>", []string{"How long is the Nile, and who discovered it?", "How long is the Nile?", "Who discovered it?"}, false},
+		{"<question>\nHow long is the Nile?\n</question>\n<background>\n" + nile + "</background>\n<feedback>\nalso its floods\n</feedback>", []string{"How long is the Nile?", "also its floods", "Rivers › The Nile"}, false},
+		{"<question>\nHow long is the Nile?\n</question>\n<background>\n" + nile + "</background>\n<feedback>\nnothing about rivers\n</feedback>", []string{"How long is the Nile?"}, false},
+		{"<question>\n尼罗河有多长，谁发现了它？\n</question>", []string{"尼罗河有多长，谁发现了它？", "尼罗河有多长？", "谁发现了它？"}, false},
 		{"<question>\nHow long is the Nile?\n</question>\n<finding step=\"s1\" title=\"a\">\nAbout Nile.\n\n“The Nile is long.” [^3]\n</finding>", nil, true},
 		{"<question>\nWho discovered the Nile?\n</question>\n<finding step=\"s1\" title=\"a\">\nAbout it.\n\n“The Nile is long.” [^3]\n\nI found nothing about discovered.\n</finding>", []string{"discovered"}, false},
 		{"<question>\nWho discovered the Nile?\n</question>\n<finding step=\"s1\" title=\"a\">\n“The Nile is long.” [^3]\n</finding>\n<failed step=\"s2\" title=\"discovered\">\nno\n</failed>", nil, true},
