@@ -421,6 +421,9 @@ func TestTheInspectorShowsWhatAReaderSawAtAnyEvent(t *testing.T) {
 	p.until("a key goes on by one", `document.querySelector(".pane .raw")?.innerText.includes('"sequence_number": 4')`)
 	p.eval(`for (const _ of "ab") dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }))`, nil)
 	p.until("two keys before the next picture go on by two", `document.querySelector(".pane .raw")?.innerText.includes('"sequence_number": 6')`)
+	// Keys that are somebody else's: those of a list of choices, and the browser's own.
+	p.eval(`document.querySelector('[title="Speed"]').dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true })); dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", altKey: true })); dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }))`, nil)
+	p.until("only the last counts", `document.querySelector(".pane .raw")?.innerText.includes('"sequence_number": 7')`)
 	p.eval(`{ const s = document.querySelector('[title="Speed"]'); s.value = "64"; s.dispatchEvent(new Event("change", { bubbles: true })); }`, nil)
 	p.eval(`location.hash = location.hash.split("?")[0] + "?seq=" + (Number(/(\d+) events/.exec(document.querySelector("main").innerText)[1]) - 60)`, nil)
 	p.press("Play")
