@@ -41,7 +41,7 @@ function Work({ rows, place, last }: { rows: Row[]; place: Place; last: boolean 
   const [chosen, choose] = useState<boolean | null>(null);
   const single = rows.length === 1;
   const open = chosen ?? working;
-  if (single && !isAgent(rows[0]!)) return <div class="work single"><RowView row={rows[0]!} place={place} /></div>;
+  if (single && !isAgent(rows[0]!)) return <div class="work single"><RowView row={rows[0]!} place={place} last={last} /></div>;
   return (
     <section class={"work" + (open ? " open" : "")}>
       <button type="button" class="work-head" aria-expanded={open} onClick={() => choose(!open)}>
@@ -50,7 +50,7 @@ function Work({ rows, place, last }: { rows: Row[]; place: Place; last: boolean 
         <span class="meta grow">{summary(rows)}</span>
         <Icon name={open ? "chevronUp" : "chevronDown"} />
       </button>
-      {open && <div class="work-rows">{rows.map((r) => <RowView key={r.kind === "call" ? r.id : r.item.id} row={r} place={place} />)}</div>}
+      {open && <div class="work-rows">{rows.map((r, i) => <RowView key={r.kind === "call" ? r.id : r.item.id} row={r} place={place} last={last && i === rows.length - 1} />)}</div>}
     </section>
   );
 }
@@ -74,12 +74,14 @@ function timeOf(place: Place, item: Item | null): number | null {
   return at?.to && at.to - at.from >= 100 ? at.to - at.from : null;
 }
 
-class RowView extends Component<{ row: Row; place: Place }> {
-  override shouldComponentUpdate(next: { row: Row; place: Place }): boolean {
-    return next.place.live !== this.props.place.live || !same(next.row, this.props.row);
+interface RowProps { row: Row; place: Place; last: boolean }
+
+class RowView extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return next.place.live !== this.props.place.live || next.last !== this.props.last || !same(next.row, this.props.row);
   }
-  override render({ row, place }: { row: Row; place: Place }): JSX.Element {
-    if (row.kind === "thought") return <Thought item={row.item} place={place} />;
+  override render({ row, place, last }: RowProps): JSX.Element {
+    if (row.kind === "thought") return <Thought item={row.item} place={place} last={last} />;
     const child = childOutput(row.result);
     return child ? <SubAgent row={row} items={child} place={place} /> : <ToolRow row={row} place={place} />;
   }
@@ -109,12 +111,12 @@ function Line({ icon, state, verb, object, mono, aside, inside, initially = fals
   );
 }
 
-function Thought({ item, place }: { item: Item; place: Place }): JSX.Element {
+/** A thought is over when something follows it, though a server may say so only at the end of the whole turn. */
+function Thought({ item, place, last }: { item: Item; place: Place; last: boolean }): JSX.Element {
   const blocks = item.summary ?? [];
-  const live = place.live && item.status === "in_progress";
+  const live = place.live && last && item.status === "in_progress";
   const took = timeOf(place, item);
-  const last = blocks.length - 1;
-  const inside = () => <div class="thought">{blocks.map((b, i) => <Markdown key={i} text={textIn(b)} live={live && i === last} />)}</div>;
+  const inside = () => <div class="thought">{blocks.map((b, i) => <Markdown key={i} text={textIn(b)} live={live && i === blocks.length - 1} />)}</div>;
   return <Line icon="thought" state={live ? "working" : "done"} verb={live ? t("thinking") : t("thought")} object={oneLine(blocks, live)}
     aside={took === null ? "" : span(took)} inside={blocks.some((b) => textIn(b).length > 0) ? inside : null} />;
 }

@@ -1,4 +1,4 @@
-import{S as e,a as t,i as n,n as r,o as i,r as a,t as o}from"./buttons-D0O-FKfw.js";import{$ as s,F as c,H as l,I as u,_ as d,a as f,c as p,g as m,i as h,l as g,n as _,o as v,r as y,s as b,t as x,z as S}from"./index-BORAZd_O.js";var C=`## What a reader does
+import{S as e,a as t,i as n,n as r,o as i,r as a,t as o}from"./buttons-D0O-FKfw.js";import{$ as s,F as c,H as l,I as u,_ as d,a as f,c as p,g as m,i as h,l as g,n as _,o as v,r as y,s as b,t as x,z as S}from"./index-CPwyecXD.js";var C=`## What a reader does
 
 Three things, and the browser already does the first two.[^9]
 
