@@ -231,7 +231,6 @@ func TestWhatAgentsLeaveIsListedAndSafelyShown(t *testing.T) {
 	if p.eval(`fetch("/threads/" + location.hash.split("/")[2] + "/artifacts/mnt/user-data/outputs/paper.pdf?preview=true").then((r) => r.headers.get("Content-Type") + " " + (r.headers.get("Content-Disposition") ?? "").split(";")[0])`, &kind); kind != "application/pdf inline" {
 		t.Errorf("the PDF is served as %q", kind)
 	}
-	p.shot("pdf-preview")
 	open("page.html")
 	p.until("a page stands in a sandboxed frame", `document.querySelector(".files-drawer iframe")?.getAttribute("sandbox") === "allow-scripts"`)
 	var origin string
