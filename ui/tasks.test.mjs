@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Tasks, segments } from "./build/tasks.js";
+import { Tasks, segments, textIn } from "./build/tasks.js";
 
 const golden = new URL("../internal/wire/task/testdata/", import.meta.url);
 const vectors = new URL("../internal/cite/testdata/", import.meta.url);
@@ -43,6 +43,45 @@ test("seed-passthrough folds to its container", () => {
   const { output } = tasks.task(tasks.root());
   assert.equal(output.length, 1);
   assert.equal(canonical({ ...output[0], task_id: tasks.root() }), canonical(readJSON("seed-passthrough.folded-computed.json")));
+});
+
+test("any part of a text that grows can be read, now and later, and is what the whole says there", () => {
+  const tasks = new Tasks();
+  tasks.apply({ type: "task.created", task_id: "t", sequence_number: 0 });
+  tasks.apply({ type: "task.output_item.added", task_id: "t", output_index: 0, item: { type: "message", id: "m" } });
+  tasks.apply({ type: "task.output_item.added", task_id: "t", output_index: 1, item: { type: "tool_call", id: "c", call_id: "c", arguments: "" } });
+  tasks.apply({ type: "task.block.added", task_id: "t", output_index: 0, block_index: 0, item: { type: "text", text: "It begins. " } });
+  let seed = 7;
+  const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
+  let said = "It begins. ", args = "";
+  const taken = [];
+  for (let i = 0; i < 300; i++) {
+    const piece = `${i} ` + "wört ".repeat(random(i % 50 === 0 ? 900 : 12));
+    said += piece;
+    args += piece;
+    tasks.apply({ type: "task.block.delta", task_id: "t", output_index: 0, block_index: 0, delta: piece });
+    tasks.apply({ type: "task.tool_call_arguments.delta", task_id: "t", output_index: 1, delta: piece });
+    const [message, call] = tasks.task("t").output;
+    taken.push([message.block_list[0], said], [call, args]);
+  }
+  for (const [of, want] of taken) {
+    const text = textIn(of);
+    assert.equal(text.length, want.length);
+    assert.equal(text.slice(0), want);
+    for (let i = 0; i < 5; i++) {
+      const from = random(want.length + 1), to = from + random(3000);
+      assert.equal(text.slice(from, to), want.slice(from, to), `from ${from} to ${to} of ${want.length}`);
+      assert.equal(text.slice(from), want.slice(from), `from ${from} of ${want.length}`);
+    }
+  }
+  assert.equal(taken.at(-2)[0].text, said);
+  assert.equal(taken.at(-1)[0].arguments, args);
+  tasks.apply({ type: "task.block.done", task_id: "t", output_index: 0, block_index: 0, item: { type: "text", text: "Else." } });
+  tasks.apply({ type: "task.tool_call_arguments.done", task_id: "t", output_index: 1, arguments: "{}" });
+  const [message, call] = tasks.task("t").output;
+  assert.deepEqual([textIn(message.block_list[0]).slice(0), textIn(call).slice(0)], ["Else.", "{}"]);
+  tasks.apply({ type: "task.tool_call_arguments.delta", task_id: "t", output_index: 1, delta: " " });
+  assert.equal(textIn(tasks.task("t").output[1]).slice(0), "{} ");
 });
 
 test("an object does not change after it was taken", () => {

@@ -180,10 +180,11 @@ export class Tasks {
         merge(item.fields, frame, "progress");
         return true;
       case "tool_call_arguments.delta":
-        item.fields["arguments"] = text(item.fields["arguments"]) + delta;
+        grow(item.fields, "arguments", delta);
         return true;
       case "tool_call_arguments.done":
         merge(item.fields, frame, "arguments");
+        growing.delete(item.fields);
         return true;
     }
     const place = isIndex(frame["block_index"]) ? frame["block_index"] : frame["summary_index"];
@@ -194,7 +195,7 @@ export class Tasks {
     }
     const block = item.blocks.get(place);
     if (!name.endsWith(".delta") || !block) return false;
-    block["text"] = text(block["text"]) + delta;
+    grow(block, "text", delta);
     return true;
   }
 
@@ -288,9 +289,9 @@ class Objects {
 
   private output(id: string, nested: boolean): Fields[] {
     return inOrder(this.tasks.get(id)!.items).map((item) => {
-      const object = copy(item.fields);
+      const object = snapshot(item.fields);
       if (object["type"] !== "tool_call" || item.blocks.size > 0) {
-        object[item.list] = inOrder(item.blocks).map(copy);
+        object[item.list] = inOrder(item.blocks).map(snapshot);
       }
       const child = this.child.get(item);
       if (child !== undefined && !this.path.has(child)) {
@@ -333,6 +334,7 @@ function newItem(value: Fields): ItemState {
 function mergeItem(item: ItemState, value: Fields): void {
   if (value["type"] === "reasoning") item.list = "summary";
   for (const [key, v] of Object.entries(value)) {
+    if (key === "arguments") growing.delete(item.fields);
     if (key === item.list && Array.isArray(v)) {
       item.blocks.clear();
       v.forEach((block, i) => {
@@ -383,6 +385,72 @@ function array(v: unknown): unknown[] {
 
 function text(v: unknown): string {
   return typeof v === "string" ? v : "";
+}
+
+const sizeOfPart = 1024;
+
+/**
+ * A text that grows by its end. A piece costs the same however long the text is: `text` is one sum of what is there, which the
+ * engine joins when it is read, and `slice` reads only the parts that it asks for.
+ */
+class Growing {
+  private parts: string[] = []; // full ones, which never change
+  private starts: number[] = []; // where each begins
+  private head = "";
+  private tail = "";
+
+  push(piece: string): void {
+    this.tail += piece;
+    if (this.tail.length < sizeOfPart) return;
+    this.parts.push(this.tail);
+    this.starts.push(this.head.length);
+    this.head += this.tail;
+    this.tail = "";
+  }
+
+  text(): string { return this.head + this.tail; }
+
+  slice(from: number, to: number): string {
+    let at = 0;
+    for (let end = this.starts.length - 1; at < end;) { // the last part that begins at `from` or before it
+      const middle = (at + end + 1) >> 1;
+      if (this.starts[middle]! <= from) at = middle; else end = middle - 1;
+    }
+    let out = "";
+    for (; at < this.parts.length && this.starts[at]! < to; at++) out += this.parts[at]!.slice(Math.max(0, from - this.starts[at]!), to - this.starts[at]!);
+    const left = this.head.length;
+    return to > left ? out + this.tail.slice(Math.max(0, from - left), to - left) : out;
+  }
+}
+
+// By what holds it: the state of a block or of a call, and each object that was made of it while it grew.
+const growing = new WeakMap<object, Growing>();
+
+function grow(fields: Fields, key: string, piece: string): void {
+  let g = growing.get(fields);
+  if (!g) {
+    growing.set(fields, g = new Growing());
+    g.push(text(fields[key]));
+  }
+  g.push(piece);
+  fields[key] = g.text();
+}
+
+function snapshot(fields: Fields): Fields {
+  const object = copy(fields);
+  const g = growing.get(fields);
+  if (g) growing.set(object, g);
+  return object;
+}
+
+/** Something to read a text from: a string, or one that grows, which is best not read as a whole each time that it has grown. */
+export interface Text { readonly length: number; slice(from: number, to?: number): string }
+
+/** The text of a block, or the arguments of a call: while they grow, what is read of them costs what is read. */
+export function textIn(of: Block | Item): Text {
+  const whole = text(of["arguments"] ?? of["text"]);
+  const g = growing.get(of);
+  return g ? { length: whole.length, slice: (from, to = whole.length) => g.slice(from, Math.min(to, whole.length)) } : whole;
 }
 
 /**

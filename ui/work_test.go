@@ -15,10 +15,13 @@ func (s *stage) hold() {
 	}
 }
 
-// goOn lets actors on who wait for it.
-func (s *stage) goOn() {
+// goOn lets actors on who wait for the cue.
+func (s *stage) goOn() { s.t.Helper(); s.give(cue) }
+
+// give gives the cue of a name.
+func (s *stage) give(name string) {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, cue), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, name), nil, 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -67,6 +70,32 @@ func TestACommandIsATerminalThatFollowsItsEnd(t *testing.T) {
 	}
 	p.click(".line-head")
 	p.until("all of it is kept", `document.querySelector(".terminal")?.innerText.includes("the last line")`)
+	p.clean()
+}
+
+func TestThoughtsAndArgumentsAreSeenWhileTheyAreWritten(t *testing.T) {
+	s := newStage(t)
+	p := browse(t).open(s.url())
+	p.ask("Think and write")
+	p.until("the line that is thought is shown", `document.querySelector(".line.working")?.innerText.includes("Thinking") && document.querySelector(".line .object").innerText === "It is"`)
+	p.click(".line-head")
+	p.until("it can be read", `document.querySelector(".thought em")?.innerText === "too low"`)
+	p.eval(`window.from = Date.now()`, nil)
+	s.give(cue)
+	p.until("it goes on", `document.querySelector(".thought")?.innerText.includes("It is to be corrected.")`)
+	p.until("some time has passed", `Date.now() - from > 200`)
+	s.give("second " + cue)
+	p.until("the change is seen while it is written", `document.querySelector(".diff")?.innerText.includes("half of") && [...document.querySelectorAll(".line.working .aside")].some((e) => e.innerText === "writing")`)
+	if got := p.text(".diff-line.gone, .diff-line.new"); !strings.Contains(got, "return 25") || !strings.Contains(got, "return 26") || strings.Contains(got, "half of it") {
+		t.Errorf("half of the arguments show %q", got)
+	}
+	p.until("the thought says how long it took", `/^[0-9.]+ s$|^[0-9]+:[0-9]+$/.test([...document.querySelectorAll(".line")].find((e) => e.innerText.includes("Thought"))?.querySelector(".aside").innerText ?? "")`)
+	s.give("third " + cue)
+	p.until("it is done", complete)
+	p.click(".work-head")
+	p.until("the thought is folded, and its first line shown", `document.querySelector(".line .object")?.innerText === "The gauge is too low."`)
+	p.eval(`document.querySelectorAll(".line-head")[1].click()`, nil)
+	p.until("all of the change is there", `document.querySelector(".diff")?.innerText.includes("# half of it")`)
 	p.clean()
 }
 
@@ -170,7 +199,7 @@ func TestWhatAgentsLeaveIsListedAndSafelyShown(t *testing.T) {
 	p := browse(t).open(s.url())
 	p.ask("Write the report")
 	p.until("it is done", complete)
-	p.until("the files are counted", `document.querySelector(".files-button .badge")?.innerText === "6"`)
+	p.until("the files are counted", `document.querySelector(".files-button .badge")?.innerText === "7"`)
 	p.until("what was presented stands below the answer", `[...document.querySelectorAll(".presented li")].map((e) => e.innerText.split("\n")[0]).join("|") === "report.md|levels.csv"`)
 	p.press("Open report.md")
 	p.until("Markdown is set", `document.querySelector(".files-drawer .md strong")?.innerText === "25 cm"`)
@@ -179,7 +208,7 @@ func TestWhatAgentsLeaveIsListedAndSafelyShown(t *testing.T) {
 	open := func(name string) {
 		t.Helper()
 		p.press("All files")
-		p.until("the list is there", `document.querySelectorAll(".file-list li").length === 6`)
+		p.until("the list is there", `document.querySelectorAll(".file-list li").length === 7`)
 		p.eval(`[...document.querySelectorAll(".file-list button")].find((b) => b.innerText.includes(`+quote(name)+`)).click()`, nil)
 	}
 	open("levels.csv")
@@ -190,6 +219,18 @@ func TestWhatAgentsLeaveIsListedAndSafelyShown(t *testing.T) {
 	p.until("a picture is shown", `document.querySelector(".files-drawer img")?.naturalWidth === 1`)
 	open("data.bin")
 	p.until("what cannot be shown says so", `document.querySelector(".files-drawer .drawer-body").innerText.includes("Download it")`)
+	// A PDF stands in the browser's own reader, from our server and with the type that makes it one.
+	open("paper.pdf")
+	if p.is(`navigator.pdfViewerEnabled`) {
+		p.until("a PDF is shown", `document.querySelector(".files-drawer iframe[title='paper.pdf']")?.src.endsWith("/paper.pdf?preview=true")`)
+		p.until("it is read", `performance.getEntriesByType("resource").some((e) => e.name.endsWith("/paper.pdf?preview=true") && e.responseStatus === 200)`)
+	} else {
+		p.until("a browser without a reader says so", `document.querySelector(".files-drawer .drawer-body").innerText.includes("Download it")`)
+	}
+	var kind string
+	if p.eval(`fetch("/threads/" + location.hash.split("/")[2] + "/artifacts/mnt/user-data/outputs/paper.pdf?preview=true").then((r) => r.headers.get("Content-Type") + " " + (r.headers.get("Content-Disposition") ?? "").split(";")[0])`, &kind); kind != "application/pdf inline" {
+		t.Errorf("the PDF is served as %q", kind)
+	}
 	open("page.html")
 	p.until("a page stands in a sandboxed frame", `document.querySelector(".files-drawer iframe")?.getAttribute("sandbox") === "allow-scripts"`)
 	var origin string

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// pageUnderLoad has the tests of the page measure what it costs Chromium: 100 words a second into a short and into a long answer. A
+// pageUnderLoad has the tests of the page measure what it costs Chromium: 100 words a second into answers of three lengths. A
 // machine without Chromium has no such figures.
 func pageUnderLoad(ctx context.Context, _ *bench) ([]row, error) {
 	if _, err := exec.LookPath("chromium"); err != nil {
@@ -36,7 +36,7 @@ func pageUnderLoad(ctx context.Context, _ *bench) ([]row, error) {
 
 func pageRows(f map[string]float64) []row {
 	var rows []row
-	for _, c := range []struct{ key, what string }{{"short", "into an answer of some kilobytes"}, {"long", "into an answer of 600 kB"}} {
+	for _, c := range []struct{ key, what string }{{"10kB", "into an answer of 10 kB"}, {"100kB", "into an answer of 100 kB"}, {"1MB", "into an answer of 1 MB"}} {
 		rows = append(rows, row{
 			"100 words/s " + c.what + ": main thread of the page",
 			fmt.Sprintf("%.1f %% of a core, of it script %.1f, layout %.1f; longest task %.0f ms, %.0f over 50 ms; heap %.0f MB",

@@ -80,7 +80,7 @@ export function App(): JSX.Element {
         {r.name === "new" && <main class="conversation"><Phonebar /><Connection /><First ask={askNew} /></main>}
         {r.name === "threads" && <main class="conversation phone-list"><Connection /></main>}
         {r.name === "thread" && c && <ThreadPage conversation={c} key={c.thread} />}
-        {r.name === "run" && <Inspector id={r.id} seq={r.seq} />}
+        {r.name === "run" && <Inspector key={r.id} id={r.id} seq={r.seq} />}
         {r.name === "components" && <Components />}
         {(r.name === "agents" || r.name === "skills" || r.name === "memory" || r.name === "models" || r.name === "tools" || r.name === "documents" || r.name === "usage") && <Shelf place={r.name} />}
         {report !== null && c ? <Report conversation={c} task={report} key={report} /> : opened.value ? <SourceDrawer /> : r.name === "thread" && c && <FilesDrawer conversation={c} />}

@@ -1,9 +1,10 @@
 // A code block with its language and a button to copy. Colours are loaded when the first block is complete: while it is
 // written, text is only added.
 import { Component, type ComponentChildren, type JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { t } from "../i18n";
 import { CopyButton } from "../parts/buttons";
+import { noLines, type Lines } from "./split";
 
 const tooLongToColour = 60_000;
 
@@ -18,7 +19,8 @@ class Made extends Component<{ make: () => ComponentChildren }> {
   override render({ make }: { make: () => ComponentChildren }): JSX.Element { return <>{make()}</>; }
 }
 
-interface CodeProps { lang: string; text: string; closed: boolean }
+/** `lines` are the text once more, as it is kept while it grows. */
+interface CodeProps { lang: string; text: string; lines?: Lines; closed: boolean }
 
 export function Code(props: CodeProps): JSX.Element {
   return props.lang === "mermaid" && props.closed ? <Drawn {...props} /> : <CodeText {...props} />;
@@ -36,7 +38,7 @@ function Drawn(props: CodeProps): JSX.Element {
   return loaded ? <loaded.Diagram text={props.text} code={code} /> : code;
 }
 
-function CodeText({ lang, text, closed }: CodeProps): JSX.Element {
+function CodeText({ lang, text, lines, closed }: CodeProps): JSX.Element {
   const [coloured, setColoured] = useState<{ make: Make }>({ make: null });
   useEffect(() => {
     if (!closed || lang === "" || text.length > tooLongToColour) return;
@@ -47,28 +49,26 @@ function CodeText({ lang, text, closed }: CodeProps): JSX.Element {
   return (
     <figure class="md-code">
       <figcaption><span>{lang || t("code")}</span><CopyButton text={() => text.replace(/\n$/, "")} label={t("copy")} /></figcaption>
-      <pre tabIndex={0}><code>{coloured.make ? <Made make={coloured.make} /> : <Lines text={text} />}</code></pre>
+      <pre tabIndex={0}><code>{coloured.make ? <Made make={coloured.make} /> : <Plain of={lines ?? { ...noLines, rest: text }} />}</code></pre>
     </figure>
   );
 }
 
-const linesOfPart = 40;
+const partsOfGroup = 32;
 
 /** Text in parts of some lines. A part that is full is kept: while code is written only the last one is laid out again. */
-function Lines({ text }: { text: string }): JSX.Element {
-  const kept = useRef({ text: "", parts: [] as { at: number; text: string }[], covered: 0 });
-  let k = kept.current;
-  if (!text.startsWith(k.text.slice(k.covered), k.covered)) k = kept.current = { text: "", parts: [], covered: 0 };
-  k.text = text;
-  for (;;) {
-    let to = k.covered;
-    for (let n = 0; n < linesOfPart && to >= 0; n++) { const at = text.indexOf("\n", to); to = at < 0 ? -1 : at + 1; }
-    if (to < 0 || to >= text.length) break;
-    k.parts.push({ at: k.covered, text: text.slice(k.covered, to) });
-    k.covered = to;
+function Plain({ of: { parts, rest } }: { of: Lines }): JSX.Element {
+  if (parts.length === 0) return <>{rest}</>;
+  const groups: JSX.Element[] = [];
+  for (let i = 0; i < parts.length; i += partsOfGroup) groups.push(<Parts key={i} parts={parts.slice(i, i + partsOfGroup)} />);
+  return <>{groups}<span class="code-part" key="rest">{rest}</span></>;
+}
+
+class Parts extends Component<{ parts: readonly string[] }> {
+  override shouldComponentUpdate({ parts }: { parts: readonly string[] }): boolean {
+    return parts.length !== this.props.parts.length || parts.some((p, i) => p !== this.props.parts[i]);
   }
-  if (k.parts.length === 0) return <>{text}</>;
-  return <>{[...k.parts, { at: k.covered, text: text.slice(k.covered) }].map((p) => <span class="code-part" key={p.at}>{p.text}</span>)}</>;
+  override render({ parts }: { parts: readonly string[] }): JSX.Element { return <>{parts.map((p, i) => <span class="code-part" key={i}>{p}</span>)}</>; }
 }
 
 const longestFormula = 5000;

@@ -4,6 +4,7 @@ import { Component, type JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { Blocks, Box, Inline } from "./inline";
 import { Code, Formula } from "./code";
+import type { Text } from "../../tasks";
 import { heal, Splitter, type Align, type Block } from "./split";
 
 /** What was read and drawn, for tests that count it. */
@@ -14,35 +15,43 @@ export const counted = { characters: 0, blocks: 0, renders: 0 };
  * What was read so far. Of the blocks, `covered` stand in full pages; the splitter has the others. Blocks are kept and not the elements that
  * show them: an element knows what it stood in, and would hold the page as it was then, with all that has been taken out of it since.
  */
-interface Kept { splitter: Splitter; text: string; pages: { at: number; blocks: Block[] }[]; covered: number }
+interface Kept { splitter: Splitter; text: Text; seam: string; pages: PageOf[]; covered: number }
+interface PageOf { at: number; blocks: Block[] }
+
+const seamLength = 64;
 
 /** Shows text; `live` while it may still grow. */
-export function Markdown({ text, live }: { text: string; live: boolean }): JSX.Element {
+export function Markdown({ text, live }: { text: Text; live: boolean }): JSX.Element {
   const kept = useRef<Kept | null>(null);
   counted.renders++;
   // What is shown grows by its end. Anything else, as a text that was written again, begins anew. While it grows only the seam
   // is compared, so that a token costs the same at the end of a long answer; the whole is compared once, at its end.
   let k = kept.current;
-  if (!k || !(live ? grewFrom(text, k.text) : text.startsWith(k.text))) k = kept.current = { splitter: new Splitter(), text: "", pages: [], covered: 0 };
+  if (!k || !(live ? grewFrom(k, text) : beginsWith(text, k.text))) k = kept.current = { splitter: new Splitter(), text: "", seam: "", pages: [], covered: 0 };
   if (text.length > k.text.length) {
-    counted.characters += text.length - k.text.length;
-    k.splitter.push(text.slice(k.text.length));
+    const piece = text.slice(k.text.length);
+    counted.characters += piece.length;
+    k.splitter.push(piece);
+    k.seam = (k.seam + piece).slice(-seamLength);
   }
   k.text = text;
   const { blocks, settled } = k.splitter.view(!live);
   return <div class={live ? "md live" : "md"}>{pages(k, blocks, settled, live)}</div>;
 }
 
-function grewFrom(text: string, was: string): boolean {
-  const seam = Math.max(0, was.length - 64);
-  return text.length >= was.length && text.slice(seam, was.length) === was.slice(seam);
+function grewFrom(k: Kept, text: Text): boolean {
+  return text.length >= k.text.length && text.slice(k.text.length - k.seam.length, k.text.length) === k.seam;
 }
 
-const chunkSize = 24, chunksOfPage = 8;
+function beginsWith(text: Text, was: Text): boolean {
+  return text === was || (text.length >= was.length && text.slice(0, was.length) === was.slice(0));
+}
+
+const chunkSize = 24, chunksOfPage = 8, pagesOfVolume = 16;
 
 /**
- * Pages of some two hundred blocks. One that is full is kept as it is and its blocks are never looked at again, so that a frame costs the same
- * however long the text is, and a browser lays out what is in sight.
+ * Pages of some two hundred blocks, in volumes of some pages. One that is full is kept as it is and its blocks are never looked at again, so
+ * that a frame costs the same however long the text is, and a browser lays out what is in sight.
  */
 function pages(k: Kept, blocks: readonly Block[], settled: number, live: boolean): JSX.Element[] {
   let from = 0;
@@ -52,10 +61,26 @@ function pages(k: Kept, blocks: readonly Block[], settled: number, live: boolean
     k.pages.push({ at: k.covered + from, blocks: blocks.slice(from, to) });
     from = to;
   }
-  const rest = blocks.slice(from);
+  const rest: PageOf = { at: k.covered + from, blocks: blocks.slice(from) };
   k.splitter.release(from);
   k.covered += from;
-  return [...k.pages.map((p) => <Page key={p.at} blocks={p.blocks} open={false} />), <Page key={k.covered} blocks={rest} open={live && blocks.length > settled} />];
+  const volumes: JSX.Element[] = [];
+  for (let i = 0; i <= k.pages.length; i += pagesOfVolume) {
+    const full = k.pages.length - i >= pagesOfVolume;
+    volumes.push(<Volume key={i} pages={k.pages} from={i} to={full ? i + pagesOfVolume : k.pages.length} last={full ? null : rest} open={live && blocks.length > settled} />);
+  }
+  return volumes;
+}
+
+interface VolumeProps { pages: PageOf[]; from: number; to: number; last: PageOf | null; open: boolean }
+
+class Volume extends Component<VolumeProps> {
+  override shouldComponentUpdate(next: VolumeProps): boolean { return next.last !== null || this.props.last !== null || next.pages !== this.props.pages; }
+  override render({ pages, from, to, last, open }: VolumeProps): JSX.Element {
+    const all = pages.slice(from, to).map((p) => <Page key={p.at} blocks={p.blocks} open={false} />);
+    if (last) all.push(<Page key={last.at} blocks={last.blocks} open={open} />);
+    return <>{all}</>;
+  }
 }
 
 /** Where a group that begins at `from` ends: a table is never torn, nor a list unless it is very long. */
@@ -151,7 +176,7 @@ class Leaf extends Component<LeafProps> {
   override render({ block, open, align }: LeafProps): JSX.Element {
     counted.blocks++;
     switch (block.kind) {
-      case "code": return <Code lang={block.lang} text={block.text} closed={block.closed || !open} />;
+      case "code": return <Code lang={block.lang} text={block.text} lines={block.lines} closed={block.closed || !open} />;
       case "math": return <Formula text={block.text} block />;
       case "item": {
         const task = /^\[([ xX])\][ \t]+/.exec(block.src);

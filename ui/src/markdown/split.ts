@@ -8,11 +8,21 @@
 
 export type Block =
   | { kind: "text"; src: string; lines: number; indented?: boolean }
-  | { kind: "code"; lang: string; text: string; closed: boolean; fence: string; indent: number }
+  | { kind: "code"; lang: string; text: string; lines: Lines; closed: boolean; fence: string; indent: number }
   | { kind: "math"; text: string; closed: boolean }
   | { kind: "item"; ordered: boolean; mark: string; start: number; src: string; offset: number; first: boolean; loose: boolean; nth: number; from: number }
   | { kind: "head"; cells: string[]; align: Align[] }
   | { kind: "row"; cells: string[] };
+
+/** A text in parts of some lines, which stay the same strings, and the lines that do not fill one yet. */
+export interface Lines { parts: readonly string[]; rest: string; count: number }
+
+const linesOfPart = 40;
+export const noLines: Lines = { parts: [], rest: "", count: 0 };
+
+export function withLine({ parts, rest, count }: Lines, line: string): Lines {
+  return count < linesOfPart ? { parts, rest: rest + line, count: count + 1 } : { parts: [...parts, rest], rest: line, count: 1 };
+}
 
 export type Align = "" | "left" | "right" | "center";
 
@@ -87,7 +97,7 @@ export class Splitter {
     }
     const fence = fenceLine.exec(line);
     if (fence) {
-      return this.add({ kind: "code", lang: fence[3]!.trim().split(/[\s{]/)[0] ?? "", text: "", closed: false, fence: fence[2]!, indent: fence[1]!.length }, true);
+      return this.add({ kind: "code", lang: fence[3]!.trim().split(/[\s{]/)[0] ?? "", text: "", lines: noLines, closed: false, fence: fence[2]!, indent: fence[1]!.length }, true);
     }
     if (/^ {0,3}\$\$\s*$/.test(line) || /^ {0,3}\\\[\s*$/.test(line)) return this.add({ kind: "math", text: "", closed: false }, true);
     const para = last?.kind === "text" && !last.indented && !this.blank ? last : undefined;
@@ -138,7 +148,8 @@ export class Splitter {
     }
     let cut = 0;
     while (cut < code.indent && line[cut] === " ") cut++;
-    this.set({ ...code, text: code.text + line.slice(cut) + "\n" });
+    const more = line.slice(cut) + "\n";
+    this.set({ ...code, text: code.text + more, lines: withLine(code.lines, more) }); // the whole is not read while it grows
   }
 
   private inMath(math: Block & { kind: "math" }, line: string): void {

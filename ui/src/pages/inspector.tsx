@@ -50,23 +50,29 @@ export function InspectorPage({ id, seq }: { id: string; seq: number | null }): 
   const places = useMemo(() => placesOf(saved.list, frames), [saved, frames]);
   const at = clamp(seq ?? end, end);
   const to = (n: number) => go({ name: "run", id, seq: clamp(n, end) }, true);
+  // A key and the timer count from where the address is now, not from what was drawn last: keys come faster than pictures.
+  const last = useRef(end);
+  last.current = end;
+  const by = (n: number) => { const r = route.peek(); if (r.name === "run") go({ ...r, seq: clamp((r.seq ?? last.current) + n, last.current) }, true); };
+  const play = () => {
+    const r = route.peek();
+    if (!playing.peek() && r.name === "run" && (r.seq ?? last.current) >= last.current) by(-last.current); // from the beginning
+    playing.value = !playing.peek();
+  };
   useEffect(() => {
     if (!playing.value) return;
     if (at >= end) { playing.value = false; return; }
-    const timer = setTimeout(() => to(at + (speed.value > 16 ? 4 : 1)), Math.max(16, 160 / speed.value));
+    const timer = setTimeout(() => by(speed.value > 16 ? 4 : 1), Math.max(16, 160 / speed.value));
     return () => clearTimeout(timer);
   }, [playing.value, at, end]);
-  // A key counts from where the address is now, not from what was drawn last: keys come faster than pictures.
-  const last = useRef(end);
-  last.current = end;
   useEffect(() => {
-    const by = (n: number) => { const r = route.value; if (r.name === "run") go({ ...r, seq: clamp((r.seq ?? last.current) + n, last.current) }, true); };
     const onKey = (e: KeyboardEvent) => {
-      if (document.querySelector("dialog[open]") || (e.target instanceof HTMLElement && e.target.closest("input:not([type=range]), textarea"))) return;
+      if (e.altKey || e.ctrlKey || e.metaKey) return; // the browser's own: back, for one
+      if (document.querySelector("dialog[open]") || (e.target instanceof HTMLElement && e.target.closest("input:not([type=range]), textarea, select"))) return;
       const step = e.shiftKey ? 10 : 1;
       if (e.key === "ArrowLeft") { e.preventDefault(); by(-step); }
       if (e.key === "ArrowRight") { e.preventDefault(); by(step); }
-      if (e.key === " ") { e.preventDefault(); playing.value = !playing.value; }
+      if (e.key === " ") { e.preventDefault(); play(); }
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
@@ -90,7 +96,7 @@ export function InspectorPage({ id, seq }: { id: string; seq: number | null }): 
         <span class="meta not-phone hint">{t("inspectorHint")}</span>
         <label class="pick"><span class="sr">{t("speed")}</span><select value={speed.value} title={t("speed")} onChange={(e) => { speed.value = Number(e.currentTarget.value); }}>{[1, 4, 16, 64].map((n) => <option key={n} value={n}>{n} ×</option>)}</select></label>
         <IconButton icon="start" label={t("first")} onClick={() => to(0)} />
-        <IconButton icon={playing.value ? "pause" : "play"} label={playing.value ? t("pause") : t("play")} onClick={() => { if (!playing.value && at >= end) to(0); playing.value = !playing.value; }} />
+        <IconButton icon={playing.value ? "pause" : "play"} label={playing.value ? t("pause") : t("play")} onClick={play} />
         <IconButton icon="end" label={t("last")} onClick={() => to(end)} />
         <IconButton icon="count" label={table ? t("asLanes") : t("asTable")} pressed={table} onClick={() => setTable(!table)} />
         <IconButton icon="download" label={t("journalFile")} onClick={() => saveText(frames.map((f) => JSON.stringify(f)).join("\n") + "\n", `run-${id.slice(0, 8)}.jsonl`, "application/x-ndjson")} />

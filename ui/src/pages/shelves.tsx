@@ -47,7 +47,7 @@ export function useRead<T>(path: string): [Read<T>, () => void] {
     });
     return () => { live = false; };
   }, [path, turn]);
-  return [now, () => next(turn + 1)];
+  return [now, () => next((n) => n + 1)]; // of two changes at once each is read again, whichever was drawn
 }
 
 /** What is shown until there is something to show. */

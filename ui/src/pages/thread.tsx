@@ -30,12 +30,13 @@ export function ThreadPage({ conversation }: { conversation: Conversation }): JS
   useEffect(() => { follower.attach(scroller.current); return () => follower.attach(null); }, [follower, phase]);
   useLayoutEffect(() => { follower.toEnd(); }, [last?.key]);
   useEffect(() => { seen(conversation.thread); }, [working]);
-  const asks = last?.object.value?.status === "input_required";
+  // Of a turn that works nothing is read here: the page around it is not drawn again for each word.
+  const asks = last?.ended.value === true && last.object.value?.status === "input_required";
   const thread = find(conversation.thread);
   useEffect(() => { void look(conversation.thread); }, [conversation, limits.value]);
   const count = shelf.value.outputs.length;
   const title = thread?.title || turns.find((x) => x.question !== null)?.question || "";
-  const used = conversation.path.value.reduce((n, x) => n + (x.object.value?.usage ? x.object.value.usage.input_tokens + x.object.value.usage.output_tokens : 0), 0);
+  const used = conversation.path.value.reduce((n, x) => n + (x.ended.value ? tokensOf(x) : 0), 0);
   return (
     <main class="conversation" aria-label={t("conversation")}>
       <header class="bar">
@@ -69,6 +70,11 @@ export function ThreadPage({ conversation }: { conversation: Conversation }): JS
       )}
     </main>
   );
+}
+
+function tokensOf(turn: Turn): number {
+  const usage = turn.object.value?.usage;
+  return usage ? usage.input_tokens + usage.output_tokens : 0;
 }
 
 export function Queued({ turn, conversation }: { turn: Turn; conversation: Conversation | null }): JSX.Element {

@@ -10,7 +10,7 @@ import { useEffect } from "preact/hooks";
 import { t } from "../i18n";
 import { announce } from "../prefs";
 import type { Conversation } from "../store/conversation";
-import { answerText, citedIn } from "../store/output";
+import { answerIn, citedIn } from "../store/output";
 import { sentences } from "../store/speech";
 import type { Turn } from "../store/turn";
 
@@ -30,7 +30,7 @@ export function useAnnouncements(conversation: Conversation | null): void {
     let told = 0; // letters of the answer that were said
     const next = (ended: boolean) => {
       if (!turn || announce.peek() !== "text") return "";
-      const { said, upTo } = sentences(answerText(turn.object.peek()), told, most, ended);
+      const { said, upTo } = sentences(answerIn(turn.object.peek()), told, most, ended);
       told = upTo;
       return said;
     };

@@ -1,6 +1,6 @@
 // Where a question is written. It is an island: typing waits for nothing, and what was typed is kept until it is sent.
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "../icons";
 import { t, type Word } from "../i18n";
 import { keep } from "../prefs";
@@ -17,16 +17,9 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
   const [over, setOver] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
-  const shown = useRef(draft);
-  useEffect(() => {
-    if (shown.current !== draft) {
-      shown.current = draft;
-      setText(keep.get("draft." + draft) ?? "");
-      setFiles([]);
-    }
-    // A phone's keyboard must not jump up by itself.
-    if (focus && !matchMedia("(pointer: coarse)").matches) area.current?.focus({ preventScroll: true });
-  }, [draft]);
+  // At once, and not after the first picture: the first letters belong here, and who has gone elsewhere by then must not be called back.
+  // A phone's keyboard must not jump up by itself.
+  useLayoutEffect(() => { if (focus && !matchMedia("(pointer: coarse)").matches) area.current?.focus({ preventScroll: true }); }, []);
   const change = (value: string) => { setText(value); keep.set("draft." + draft, value); };
   const add = (list: FileList | null | undefined) => {
     const some = [...(list ?? [])];
@@ -54,7 +47,7 @@ export function Composer({ draft, placeholder, send, stop, focus }: ComposerProp
   };
   return (
     <form class={"composer" + (over ? " over" : "")} aria-label={t("composer")} onSubmit={(e) => { e.preventDefault(); submit(); }}>
-      <Attachments list={files} remove={(a) => setFiles(files.filter((f) => f !== a))} />
+      <Attachments list={files} remove={(a) => setFiles((was) => was.filter((f) => f !== a))} />
       <textarea ref={area} id="composer" rows={1} value={text} placeholder={over ? t("dropHere") : placeholder} aria-label={placeholder} onInput={(e) => change(e.currentTarget.value)}
         onPaste={(e) => { if (e.clipboardData?.files.length) { e.preventDefault(); add(e.clipboardData.files); } }}
         onKeyDown={(e) => {

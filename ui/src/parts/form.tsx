@@ -19,7 +19,7 @@ export function fieldsIn(value: unknown): Field[] {
 export function Form({ ask, busy, give }: { ask: Interrupt; busy: boolean; give: Give }): JSX.Element {
   const fields = fieldsIn(ask.value);
   const [values, setValues] = useState<Record<string, unknown>>({});
-  const set = (name: string, v: unknown) => setValues({ ...values, [name]: v });
+  const set = (name: string, v: unknown) => setValues((was) => ({ ...was, [name]: v }));
   const missing = fields.some((f) => f.required && f.type !== "checkbox" && (values[f.name] === undefined || values[f.name] === "" || (Array.isArray(values[f.name]) && (values[f.name] as unknown[]).length === 0)));
   const send = () => {
     const out: Record<string, unknown> = {};

@@ -1,6 +1,6 @@
 // Plans: a list that lives while a task works, and one that a person may change before it does.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Interrupt, Plan, PlanStep, TaskObject } from "../../tasks";
 import { Icon, Spinner } from "../icons";
 import { t, type Word } from "../i18n";
@@ -81,7 +81,8 @@ function about(steps: Step[]): string { return steps.some((s) => "detail" in s) 
 export function PlanReview({ ask, plan, busy, give }: { ask: Interrupt; plan: Proposed; busy: boolean; give: Give }): JSX.Element {
   const key = "plan." + ask.id;
   const [steps, setSteps] = useState<Step[]>(() => kept(key) ?? plan.steps);
-  const [removed, setRemoved] = useState<{ step: Step; at: number } | null>(null);
+  const [removed, setRemoved] = useState<{ step: Step; at: number }[]>([]);
+  const gone = removed.at(-1);
   const [text, setText] = useState("");
   const change = (list: Step[]) => { setSteps(list); keep.set(key, JSON.stringify(list)); };
   const changed = JSON.stringify(steps) !== JSON.stringify(plan.steps);
@@ -104,9 +105,23 @@ export function PlanReview({ ask, plan, busy, give }: { ask: Interrupt; plan: Pr
     setDragged(to);
     change(list);
   };
+  // The focus goes with a step that moves: the second press of a key moves the same step on, and not the other one back.
+  const form = useRef<HTMLFormElement>(null);
+  const goes = useRef<{ to: number; control: number } | null>(null);
+  const controls = (i: number) => [...(form.current?.querySelectorAll<HTMLLIElement>(".review-steps > li")[i]?.querySelectorAll<HTMLElement>("textarea:not(.step-remark *), .step-tools button") ?? [])];
+  useLayoutEffect(() => {
+    const g = goes.current;
+    goes.current = null;
+    if (!g) return;
+    const list = controls(g.to);
+    const same = list[g.control];
+    (same instanceof HTMLButtonElement && same.disabled ? list[0] : same)?.focus();
+  });
   const move = (i: number, by: number) => {
     const to = i + by;
     if (to < 0 || to >= steps.length) return;
+    const control = controls(i).indexOf(document.activeElement as HTMLElement);
+    if (control >= 0) goes.current = { to, control };
     const list = [...steps];
     [list[i], list[to]] = [list[to]!, list[i]!];
     change(list);
@@ -119,7 +134,7 @@ export function PlanReview({ ask, plan, busy, give }: { ask: Interrupt; plan: Pr
     change([...steps, fresh]);
   };
   return (
-    <form class="review" onSubmit={(e) => e.preventDefault()} onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); accept(); } }}>
+    <form ref={form} class="review" onSubmit={(e) => e.preventDefault()} onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); accept(); } }}>
       {plan.title !== "" && <p class="review-title">{plan.title}</p>}
       {typeof plan.whole["thought"] === "string" && plan.whole["thought"] !== "" && <p class="meta">{plan.whole["thought"]}</p>}
       <ol class="review-steps">
@@ -137,13 +152,13 @@ export function PlanReview({ ask, plan, busy, give }: { ask: Interrupt; plan: Pr
               <IconButton icon="comment" label={t("commentStep", i + 1)} disabled={remark in s} onClick={() => set(i, remark, "")} />
               <IconButton icon="chevronUp" label={t("moveUp", i + 1)} disabled={i === 0} onClick={() => move(i, -1)} />
               <IconButton icon="chevronDown" label={t("moveDown", i + 1)} disabled={i === steps.length - 1} onClick={() => move(i, 1)} />
-              <IconButton icon="trash" label={t("removeStep", i + 1)} onClick={() => { setRemoved({ step: s, at: i }); change(steps.filter((_, j) => j !== i)); }} />
+              <IconButton icon="trash" label={t("removeStep", i + 1)} onClick={() => { setRemoved([...removed, { step: s, at: i }]); change(steps.filter((_, j) => j !== i)); }} />
             </span>
           </li>
         ))}
       </ol>
-      {removed && <p class="note"><span class="grow">{t("removed", word(removed.step, "title"))}</span><button type="button" class="link" onClick={() => { change(steps.toSpliced(removed.at, 0, removed.step)); setRemoved(null); }}>{t("putBack")}</button></p>}
-      <div class="row-actions"><Button small icon="plus" onClick={add}>{t("addStep")}</Button>{changed && <Button small plain onClick={() => { change(plan.steps); setRemoved(null); }}>{t("asProposed")}</Button>}</div>
+      {gone && <p class="note"><span class="grow">{t("removed", word(gone.step, "title"))}</span><button type="button" class="link" onClick={() => { change(steps.toSpliced(gone.at, 0, gone.step)); setRemoved(removed.slice(0, -1)); }}>{t("putBack")}</button></p>}
+      <div class="row-actions"><Button small icon="plus" onClick={add}>{t("addStep")}</Button>{changed && <Button small plain onClick={() => { change(plan.steps); setRemoved([]); }}>{t("asProposed")}</Button>}</div>
       <div class="review-words"><textarea class="field" rows={1} value={text} aria-label={t("planWords")} placeholder={t("planWords")} onInput={(e) => setText(e.currentTarget.value)} />
         <Button disabled={busy || anew === ""} onClick={() => done({ feedback: anew })}>{t("anotherPlan")}</Button></div>
       <div class="row-actions review-end"><Button primary disabled={busy || full.length === 0} onClick={accept}>{changed ? t("acceptChanged") : t("acceptPlan")}</Button><span class="meta">{t("nothingRuns")}</span></div>

@@ -1,5 +1,5 @@
 // The list of threads: those that wait for a person first, then by day. Search looks at titles and questions.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Icon, Spinner } from "../icons";
@@ -59,9 +59,18 @@ export function grouped(list: readonly Thread[], now = Date.now()): { name: stri
   return groups.filter((g) => g.list.length > 0);
 }
 
+/** The list as it stood when a name began to be changed: a field that is moved loses the focus, and what was typed in it. */
+const listed = (() => {
+  let still: Thread[] | null = null;
+  return computed(() => {
+    if (renaming.value === null) { still = null; return threads.value; }
+    return (still ??= threads.peek());
+  });
+})();
+
 function Groups(): JSX.Element {
   const q = query.value.trim().toLowerCase();
-  const list = threads.value.filter((x) => q === "" || x.title.toLowerCase().includes(q) || (x.asks ?? "").toLowerCase().includes(q));
+  const list = listed.value.filter((x) => q === "" || x.title.toLowerCase().includes(q) || (x.asks ?? "").toLowerCase().includes(q));
   const r = route.value;
   // What was found in the texts, and not by the title alone.
   const inside = q === "" || hits.value === null ? [] : hits.value.list.filter((h) => !list.some((x) => x.id === h.thread) && threads.value.some((x) => x.id === h.thread));

@@ -7,7 +7,7 @@ import { span, t } from "../i18n";
 import { Markdown } from "../markdown/markdown";
 import { blocksOf, childOutput, same, segments, type Row, type Segment } from "../store/output";
 import type { Turn } from "../store/turn";
-import type { Item } from "../../tasks";
+import { textIn, type Block, type Item } from "../../tasks";
 import { Message } from "./message";
 import { exitOf, fieldsOf } from "../store/calls";
 import { Progress, ToolBody, viewOf } from "./tools";
@@ -41,7 +41,7 @@ function Work({ rows, place, last }: { rows: Row[]; place: Place; last: boolean 
   const [chosen, choose] = useState<boolean | null>(null);
   const single = rows.length === 1;
   const open = chosen ?? working;
-  if (single && !isAgent(rows[0]!)) return <div class="work single"><RowView row={rows[0]!} place={place} /></div>;
+  if (single && !isAgent(rows[0]!)) return <div class="work single"><RowView row={rows[0]!} place={place} last={last} /></div>;
   return (
     <section class={"work" + (open ? " open" : "")}>
       <button type="button" class="work-head" aria-expanded={open} onClick={() => choose(!open)}>
@@ -50,7 +50,7 @@ function Work({ rows, place, last }: { rows: Row[]; place: Place; last: boolean 
         <span class="meta grow">{summary(rows)}</span>
         <Icon name={open ? "chevronUp" : "chevronDown"} />
       </button>
-      {open && <div class="work-rows">{rows.map((r) => <RowView key={r.kind === "call" ? r.id : r.item.id} row={r} place={place} />)}</div>}
+      {open && <div class="work-rows">{rows.map((r, i) => <RowView key={r.kind === "call" ? r.id : r.item.id} row={r} place={place} last={last && i === rows.length - 1} />)}</div>}
     </section>
   );
 }
@@ -74,12 +74,14 @@ function timeOf(place: Place, item: Item | null): number | null {
   return at?.to && at.to - at.from >= 100 ? at.to - at.from : null;
 }
 
-class RowView extends Component<{ row: Row; place: Place }> {
-  override shouldComponentUpdate(next: { row: Row; place: Place }): boolean {
-    return next.place.live !== this.props.place.live || !same(next.row, this.props.row);
+interface RowProps { row: Row; place: Place; last: boolean }
+
+class RowView extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return next.place.live !== this.props.place.live || next.last !== this.props.last || !same(next.row, this.props.row);
   }
-  override render({ row, place }: { row: Row; place: Place }): JSX.Element {
-    if (row.kind === "thought") return <Thought item={row.item} place={place} />;
+  override render({ row, place, last }: RowProps): JSX.Element {
+    if (row.kind === "thought") return <Thought item={row.item} place={place} last={last} />;
     const child = childOutput(row.result);
     return child ? <SubAgent row={row} items={child} place={place} /> : <ToolRow row={row} place={place} />;
   }
@@ -109,14 +111,26 @@ function Line({ icon, state, verb, object, mono, aside, inside, initially = fals
   );
 }
 
-function Thought({ item, place }: { item: Item; place: Place }): JSX.Element {
-  const text = (item.summary ?? []).map((b) => b.text ?? "").join("\n\n");
-  const live = place.live && item.status === "in_progress";
+/** A thought is over when something follows it, though a server may say so only at the end of the whole turn. */
+function Thought({ item, place, last }: { item: Item; place: Place; last: boolean }): JSX.Element {
+  const blocks = item.summary ?? [];
+  const live = place.live && last && item.status === "in_progress";
   const took = timeOf(place, item);
-  const lines = text.trim().split("\n").filter((l) => l.trim() !== "");
-  const shown = ((live ? lines.at(-1) : lines[0]) ?? "").replace(/[*_`#]/g, "");
-  return <Line icon="thought" state={live ? "working" : "done"} verb={live ? t("thinking") : t("thought")} object={shown}
-    aside={took === null ? "" : span(took)} inside={text === "" ? null : () => <div class="thought"><Markdown text={text} live={live} /></div>} />;
+  const inside = () => <div class="thought">{blocks.map((b, i) => <Markdown key={i} text={textIn(b)} live={live && i === blocks.length - 1} />)}</div>;
+  return <Line icon="thought" state={live ? "working" : "done"} verb={live ? t("thinking") : t("thought")} object={oneLine(blocks, live)}
+    aside={took === null ? "" : span(took)} inside={blocks.some((b) => textIn(b).length > 0) ? inside : null} />;
+}
+
+const longestLine = 400; // more does not fit on a line
+
+/** The line of a thought that is shown: its first, and while it is thought the one that is being written. */
+function oneLine(blocks: Block[], live: boolean): string {
+  const block = live ? blocks.findLast((b) => textIn(b).length > 0) : blocks.find((b) => textIn(b).length > 0);
+  if (!block) return "";
+  const text = textIn(block);
+  const part = live ? text.slice(Math.max(0, text.length - longestLine)) : text.slice(0, longestLine);
+  const lines = part.trim().split("\n").filter((l) => l.trim() !== "");
+  return ((live ? lines.at(-1) : lines[0]) ?? "").replace(/[*_`#]/g, "");
 }
 
 /** The argument that says most about a call: its only one, or one that is usually called so. */
@@ -132,10 +146,13 @@ export function gist(args: string): string {
 
 function firstLine(text: string): string { return text.trimStart().split("\n", 1)[0]!; }
 
+const mostWhileWritten = 32_768;
+
 function ToolRow({ row, place }: { row: Row & { kind: "call" }; place: Place }): JSX.Element {
   const name = row.call?.name ?? row.result?.name ?? "";
-  const args = row.call?.arguments ?? "";
   const arriving = place.live && row.call?.status === "in_progress";
+  // A long file that is written is shown to the end when it is there: until then a token of it must not cost the whole.
+  const args = arriving ? textIn(row.call!).slice(0, mostWhileWritten) : row.call?.arguments ?? "";
   const running = place.live && !arriving && (row.result === null || row.result.status === "in_progress");
   const failed = row.result?.is_error === true;
   const blocks = blocksOf(row.result);
@@ -164,7 +181,7 @@ function SubAgent({ row, items, place }: { row: Row & { kind: "call" }; items: I
   const open = chosen ?? live;
   const n = items.filter((i) => i.type !== "tool_result").length;
   const failed = row.result?.is_error === true;
-  const title = gist(row.call?.arguments ?? "") || plain(row.call?.name ?? "");
+  const title = gist(row.call ? textIn(row.call).slice(0, mostWhileWritten) : "") || plain(row.call?.name ?? "");
   return (
     <section class={"agent" + (failed ? " failed" : "")}>
       <button type="button" class="agent-head" aria-expanded={open} onClick={() => choose(!open)}>

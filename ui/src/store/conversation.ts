@@ -81,6 +81,7 @@ export class Conversation {
   /** Asks the server which runs there are; those that it has and we do not were asked elsewhere. */
   async sync(older = false): Promise<void> {
     const known = this.turns.value.filter((t) => t.state.value === "known").length;
+    const had = new Set(this.turns.value.map((t) => t.id));
     let runs: Run[];
     try {
       runs = await get<Run[]>(`/threads/${this.thread}/runs?limit=${pageOfRuns}&offset=${older ? known : 0}`);
@@ -98,13 +99,12 @@ export class Conversation {
       if (turn) { const was = turn.id + turn.after; turn.learn(run); if (turn.id + turn.after !== was) this.learned.value++; }
       else turns.push(Turn.of(run));
     }
-    if (!older) { // what was rolled back is gone
+    if (!older) { // what was rolled back is gone; of what was asked meanwhile this list may not know
       const oldest = Math.min(...runs.map((r) => Date.parse(r.created_at)));
       const there = new Set(runs.map((r) => r.run_id));
-      const settle = Date.now() - 3000;
       for (let i = turns.length - 1; i >= 0; i--) {
         const t = turns[i]!;
-        if (t.id !== "" && !there.has(t.id) && t.created >= oldest && t.created < settle) turns.splice(i, 1);
+        if (t.id !== "" && had.has(t.id) && !there.has(t.id) && t.created >= oldest) turns.splice(i, 1);
       }
     }
     turns.sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1));

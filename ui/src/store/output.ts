@@ -1,5 +1,5 @@
 // What a task's output is to a reader: work, and words. Pure functions of the object, for the parts that show it.
-import type { Annotation, Block, Item, TaskObject } from "../../tasks";
+import { textIn, type Annotation, type Block, type Item, type TaskObject, type Text } from "../../tasks";
 import { fieldsOf } from "./calls";
 
 export type Row =
@@ -70,16 +70,38 @@ export function presented(o: TaskObject | null): string[] {
 /** Whether a message is a plan for programs. People see the plan itself, which is told beside it. */
 export function isPlan(item: Item): boolean {
   const blocks = blocksOf(item);
-  const text = blocks.length === 1 ? (blocks[0]!.text ?? "").trimStart() : "";
-  if (!text.startsWith("{")) return false;
-  const fields = fieldsOf(text);
+  if (blocks.length !== 1) return false;
+  const text = textIn(blocks[0]!);
+  if (!text.slice(0, 64).trimStart().startsWith("{")) return false; // of an answer in words this is all that is looked at
+  const fields = fieldsOf(text.slice(0));
   return "has_enough_context" in fields || "locale" in fields;
 }
 
 /** The words of an answer, without thoughts and tools. */
-export function answerText(o: TaskObject | null): string {
-  return (o?.output ?? []).filter((i) => i.type === "message" && !isPlan(i))
-    .map((i) => blocksOf(i).map((b) => b.text ?? "").join("\n\n")).filter((s) => s !== "").join("\n\n");
+export function answerIn(o: TaskObject | null): Text {
+  const messages = (o?.output ?? []).filter((i) => i.type === "message" && !isPlan(i)).map((i) => joined(blocksOf(i).map(textIn)));
+  return joined(messages.filter((m) => m.length > 0));
+}
+
+export function answerText(o: TaskObject | null): string { return answerIn(o).slice(0); }
+
+const gap = "\n\n";
+
+/** Texts as one, with an empty line between two. Only what is asked for is read. */
+function joined(texts: readonly Text[]): Text {
+  if (texts.length === 1) return texts[0]!;
+  const length = texts.reduce((n, x) => n + x.length, 0) + gap.length * Math.max(0, texts.length - 1);
+  const slice = (from: number, to = length) => {
+    let out = "", at = 0;
+    texts.forEach((x, i) => {
+      for (const part of i === 0 ? [x] : [gap, x]) {
+        if (from < at + part.length && to > at) out += part.slice(Math.max(0, from - at), to - at);
+        at += part.length;
+      }
+    });
+    return out;
+  };
+  return { length, slice };
 }
 
 export interface Source { ref: string; title: string; place: string; url: string; text: string; quote: string }

@@ -1,5 +1,5 @@
 // What a research leaves: its report, the headings of it, and where it cites what. Pure functions of the object and the text.
-import type { Item, TaskObject } from "../../tasks";
+import { textIn, type Item, type TaskObject } from "../../tasks";
 import { split } from "../markdown/split";
 import { blocksOf, isPlan, sourcesOf } from "./output";
 
@@ -7,7 +7,7 @@ import { blocksOf, isPlan, sourcesOf } from "./output";
 export function reportOf(o: TaskObject | null): Item | null {
   if (!o?.plans?.some((p) => p.team_id === undefined && p.steps.some((s) => typeof s["kind"] === "string" && s["kind"] !== ""))) return null;
   const last = o.output.findLast((i) => i.type === "message");
-  return last && !isPlan(last) && textOf(last) !== "" ? last : null;
+  return last && !isPlan(last) && blocksOf(last).some((b) => textIn(b).length > 0) ? last : null;
 }
 
 export function textOf(item: Item): string { return blocksOf(item).map((b) => b.text ?? "").join("\n\n"); }

@@ -4,10 +4,12 @@
 //   - It ends with a sentence or a line, unless one alone is longer than may be said at a time. What is written just now waits.
 //   - It reads no more letters than may be said at a time, however long the text is.
 
+import type { Text } from "../../tasks";
+
 export interface Said { said: string; upTo: number }
 
 /** The next words from a position on, of at most so many letters; of a text that has ended also the last ones, if that is all that is left. */
-export function sentences(text: string, from: number, most: number, ended: boolean): Said {
+export function sentences(text: Text, from: number, most: number, ended: boolean): Said {
   const left = text.length - from;
   if (left <= 0 || (ended && left > most)) return { said: "", upTo: from };
   const part = text.slice(from, from + most);

@@ -23,6 +23,8 @@ const all = signal<Thread[]>([]);
 export const loaded = signal(false);
 /** Deleted here and not yet there: there is time to undo. */
 export const leaving = signal<Thread | null>(null);
+/** Deleted: a list that was asked for before may still have them. */
+const gone = new Set<string>();
 const seenFailures = signal<ReadonlySet<string>>(new Set());
 
 export const threads = computed(() => all.value.filter((t) => t.id !== leaving.value?.id));
@@ -68,7 +70,7 @@ async function ask(): Promise<void> {
     const some = await post<Deep[]>("/threads/search", { ids, limit: 50, select: ["thread_id", "interrupts"], extract: { first: "values.messages[0].content" } }).catch(() => []);
     for (const d of some) deep.set(d.thread_id, d);
   }
-  const next = list.map((l): Thread => {
+  const next = list.filter((l) => !gone.has(l.thread_id)).map((l): Thread => {
     const was = known.get(l.thread_id), d = deep.get(l.thread_id);
     const named = l.metadata["title"];
     const isNamed = typeof named === "string" && named !== "";
@@ -124,15 +126,17 @@ export async function pin(id: string, pinned: boolean): Promise<void> {
 /** A thread in whose texts something was found, with the words around it. */
 export interface Hit { thread: string; before: string; match: string; after: string }
 export const hits = signal<{ q: string; list: Hit[] } | null>(null);
-let looking = 0;
+let looking = 0, lookedFor = "";
 
 /** Looks through the texts of all threads, when typing has paused. */
 export function searchTexts(q: string): void {
   clearTimeout(looking);
+  lookedFor = q;
   if (q.trim().length < 2) { hits.value = null; return; }
   looking = window.setTimeout(() => {
+    const show = (list: Hit[]) => { if (lookedFor === q) hits.value = { q, list }; }; // an answer may come after that to a later question
     void get<{ matches: { thread_id: string; before: string; match: string; after: string }[] }>("/threads/search-text?q=" + encodeURIComponent(q.trim()))
-      .then((found) => { hits.value = { q, list: found.matches.map((m) => ({ thread: m.thread_id, before: m.before, match: m.match, after: m.after })) }; }, () => { hits.value = { q, list: [] }; });
+      .then((found) => show(found.matches.map((m) => ({ thread: m.thread_id, before: m.before, match: m.match, after: m.after }))), () => show([]));
   }, 250);
 }
 
@@ -155,9 +159,10 @@ function flushRemoval(): void {
   const t = leaving.value;
   clearTimeout(timer);
   if (!t) return;
+  gone.add(t.id);
   all.value = all.value.filter((x) => x.id !== t.id);
   leaving.value = null;
-  void send("DELETE", "/threads/" + t.id, undefined, { keepalive: true }).catch(() => refresh());
+  void send("DELETE", "/threads/" + t.id, undefined, { keepalive: true }).catch(() => { gone.delete(t.id); return refresh(); });
 }
 addEventListener("pagehide", flushRemoval);
 

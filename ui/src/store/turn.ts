@@ -13,6 +13,8 @@ export interface Run {
   kwargs: { input?: unknown; command?: { resume?: unknown } | null };
 }
 
+interface Time { from: number; to?: number }
+
 export type State = "sending" | "unsent" | "known";
 
 export class Turn {
@@ -33,7 +35,8 @@ export class Turn {
   readonly files = signal<string[]>([]);
   attached: Attached[] = [];
   /** When items were begun and done, where this page looked on from the beginning. */
-  readonly times = new Map<string, { from: number; to?: number }>();
+  readonly times = new Map<string, Time>();
+  private thoughts = new Map<string, Time>(); // that which is thought now, by task
   own = false;
   /** What was answered before it, for citations that go back there. */
   earlier: () => TaskObject[] = () => [];
@@ -70,17 +73,24 @@ export class Turn {
     const now = Date.now();
     for (const f of frames) {
       this.tasks.apply(f);
-      const item = f["item"] as { id?: string } | undefined;
+      const item = f["item"] as { id?: string; type?: string } | undefined;
       if (!this.own || !item?.id) continue;
-      if (f.type === "task.output_item.added") this.times.set(item.id, { from: now });
+      if (f.type === "task.output_item.added") {
+        const thought = this.thoughts.get(f.task_id); // it ends where something follows it
+        if (thought) thought.to ??= now;
+        const time: Time = { from: now };
+        this.times.set(item.id, time);
+        if (item.type === "reasoning") this.thoughts.set(f.task_id, time); else this.thoughts.delete(f.task_id);
+      }
       const was = this.times.get(item.id);
-      if (f.type === "task.output_item.done" && was) was.to = now;
+      if (f.type === "task.output_item.done" && was) was.to ??= now;
     }
   }
 
   again(): void {
     this.tasks = new Tasks();
     this.times.clear();
+    this.thoughts.clear();
   }
 
   publish(): void {
