@@ -223,7 +223,11 @@ func (db *DB) open(ctx context.Context, path string, opt Options) error {
 	if err := migrate(ctx, write, path, opt.Log); err != nil {
 		return errors.Join(err, write.Close())
 	}
-	if db.writer, err = startWriter(ctx, write); err != nil {
+	left, err := foldAll(ctx, write, opt.Log)
+	if err != nil {
+		return errors.Join(err, write.Close())
+	}
+	if db.writer, err = startWriter(ctx, write, left); err != nil {
 		return errors.Join(err, write.Close())
 	}
 	if db.read, err = connect(path, opt.Readers, "_pragma=query_only(1)"); err != nil {

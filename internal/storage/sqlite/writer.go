@@ -19,6 +19,7 @@ type writer struct {
 	db   *sql.DB
 	conn *sql.Conn
 	tx   *tx
+	*segments
 
 	commits atomic.Uint64
 	gone    atomic.Bool // the file is no longer where it was; what is written to it now would be lost
@@ -38,7 +39,9 @@ type writer struct {
 type op struct {
 	do     func(ctx context.Context, tx *tx) error
 	disk   bool
-	weight int // about how many bytes it writes, where they are many
+	weight int  // about how many bytes it writes, where they are many
+	known  bool // it changes no leases, or forgets those that it changes; see [leases]
+	plans  bool // it may change segments; see [plan]
 	err    error
 	done   chan struct{}
 }
@@ -50,13 +53,13 @@ var errReadOnly = errors.New("the database is open for reading only")
 
 var errWriterClosed = fmt.Errorf("the database is closed: %w", run.ErrUnavailable)
 
-func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
+func startWriter(ctx context.Context, db *sql.DB, segments *segments) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{db: db, conn: conn, kick: make(chan struct{}, 1), stopped: make(chan struct{})}
-	w.tx = &tx{statements{conn: conn}}
+	w := &writer{db: db, conn: conn, segments: segments, kick: make(chan struct{}, 1), stopped: make(chan struct{})}
+	w.tx = &tx{statements: statements{conn: conn}}
 	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
 		return nil, err
 	}
@@ -72,13 +75,26 @@ func (db *DB) write(ctx context.Context, disk bool, do func(ctx context.Context,
 	return db.writer.run(&op{do: do, disk: disk})
 }
 
-// writeMuch is write for an operation of so many bytes. Of those that are heavy one at a time is in a transaction, so that
+// writeMuch is writeKnown for an operation of so many bytes. Of those that are heavy one at a time is in a transaction, so that
 // what is small never waits for two of them.
 func (db *DB) writeMuch(weight int, disk bool, do func(ctx context.Context, tx *tx) error) error {
 	if db.writer == nil {
 		return errReadOnly
 	}
-	return db.writer.run(&op{do: do, disk: disk, weight: weight})
+	return db.writer.run(&op{do: do, disk: disk, weight: weight, known: true})
+}
+
+// writePlanned is write for an operation that may remove runs, and with them what segments have of them.
+func (db *DB) writePlanned(disk bool, do func(ctx context.Context, tx *tx) error) error {
+	if db.writer == nil {
+		return errReadOnly
+	}
+	return db.writer.run(&op{do: do, disk: disk, plans: true})
+}
+
+// writeKnown is write for an operation that changes no leases, or forgets those that it changes.
+func (db *DB) writeKnown(disk bool, do func(ctx context.Context, tx *tx) error) error {
+	return db.writeMuch(0, disk, do)
 }
 
 func (w *writer) run(o *op) error {
@@ -138,20 +154,19 @@ func (w *writer) loop() {
 	}
 }
 
-// takeOps returns the operations of the next transaction: all light ones, and the first that is heavy. The loop looks again
-// for what is left.
+// takeOps returns the operations of the next transaction: all light ones, the first that is heavy, and the first that has plans for the
+// segments. The loop looks again for what is left.
 func (w *writer) takeOps() []*op {
 	ops := w.queue
 	w.queue = nil
-	heavy := 0
+	heavy, plans := false, false
 	now := ops[:0]
 	for _, o := range ops {
-		if o.weight >= heavyBytes {
-			if heavy++; heavy > 1 {
-				w.queue = append(w.queue, o)
-				continue
-			}
+		if o.weight >= heavyBytes && heavy || o.plans && plans {
+			w.queue = append(w.queue, o)
+			continue
 		}
+		heavy, plans = heavy || o.weight >= heavyBytes, plans || o.plans
 		now = append(now, o)
 	}
 	if len(w.queue) > 0 {
@@ -206,6 +221,7 @@ func (w *writer) transact(ctx context.Context, ops []*op) error {
 	if err := w.setDisk(ctx, disk); err != nil {
 		return err
 	}
+	defer func() { w.tx.plan = nil }()
 	if err := w.tx.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -220,6 +236,9 @@ func (w *writer) transact(ctx context.Context, ops []*op) error {
 	if err := w.tx.exec(ctx, "COMMIT"); err != nil {
 		return errors.Join(err, w.rollback(ctx))
 	}
+	if w.tx.plan != nil {
+		w.tx.plan.carryOut()
+	}
 	return nil
 }
 
@@ -227,13 +246,13 @@ func (w *writer) transact(ctx context.Context, ops []*op) error {
 // the whole transaction is then rolled back.
 func (w *writer) runOne(ctx context.Context, o *op, alone bool) error {
 	if alone {
-		o.err = o.do(ctx, w.tx)
+		o.err = w.carry(ctx, o)
 		return nil
 	}
 	if err := w.tx.exec(ctx, "SAVEPOINT op"); err != nil {
 		return err
 	}
-	if o.err = o.do(ctx, w.tx); o.err != nil {
+	if o.err = w.carry(ctx, o); o.err != nil {
 		if err := w.tx.exec(ctx, "ROLLBACK TO op"); err != nil {
 			return err
 		}
@@ -241,8 +260,27 @@ func (w *writer) runOne(ctx context.Context, o *op, alone bool) error {
 	return w.tx.exec(ctx, "RELEASE op")
 }
 
+// carry runs what an operation does. Of one that fails no plan is left, and nothing that was learned by it.
+func (w *writer) carry(ctx context.Context, o *op) error {
+	if o.plans {
+		w.tx.plan = w.segments.plan()
+	}
+	err := o.do(ctx, w.tx)
+	if err == nil && o.plans {
+		err = w.tx.plan.finish(ctx, w.tx)
+	}
+	if err != nil && o.plans {
+		w.tx.plan = nil
+	}
+	if err != nil || !o.known {
+		w.tx.leases.forgetAll()
+	}
+	return err
+}
+
 // rollback ends a transaction that failed. SQLite may have ended it already, which is no error then.
 func (w *writer) rollback(ctx context.Context) error {
+	w.tx.leases.forgetAll()
 	_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
 	return nil
 }
@@ -276,7 +314,11 @@ func (w *writer) close() error {
 }
 
 // tx is the writing transaction, as operations see it.
-type tx struct{ statements }
+type tx struct {
+	statements
+	leases
+	plan *plan // of an operation that may have one
+}
 
 // statements runs SQL, preparing each text once. The writer's belongs to its goroutine; the readers' is shared.
 type statements struct {
