@@ -10,6 +10,12 @@
 // connection moves the write-ahead log into the file, so that no commit ever pays for it. When much was deleted, the file
 // becomes shorter again, a megabyte at a time between commits.
 //
+// # How it keeps tokens
+//
+// The events of a commit that come with nothing to save, of all runs, are one row of a table that is only appended to, a segment. They become rows of their
+// runs' journals when the run saves something, ends, or has gathered enough of them; nobody outside of this package sees a difference, also
+// after a crash (see segments.go). Who may write a run is remembered, so that a token need not ask (see lease.go).
+//
 // # How it reads
 //
 // Readers have a few connections of their own and see committed transactions only.

@@ -49,7 +49,7 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 		return nil, errReadOnly
 	}
 	// Never counted as heavy: others' tokens are in it, and the journal sees to it that it does not hold much.
-	err = db.writer.run(&op{disk: sync, known: true, plans: true, do: func(ctx context.Context, tx *tx) error {
+	err = db.writer.run(&op{disk: sync, known: true, plans: true, adds: true, do: func(ctx context.Context, tx *tx) error {
 		refused = nil
 		wrote := false
 		for i := range groups {

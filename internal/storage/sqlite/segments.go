@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -18,7 +19,7 @@ import (
 //
 //   - A part of a segment counts if it lies beyond the run's rows in the journal. A run's rows and the parts that count are its
 //     journal, in order and without holes, after every commit. So whoever reads the segments first and the rows then misses nothing.
-//   - What is in memory is what was committed. Operations make a plan, which is carried out in memory when the transaction is.
+//   - What is in memory is what was committed. The operations of a transaction make a plan, which is carried out in memory when the transaction is.
 //   - A run that has ended has no parts that count, and of one that was deleted nothing is left in any segment.
 //   - The table is short: what is oldest in it is folded when it has too many segments.
 //   - Opening the database folds all there is (fold.go), so that nothing is known from memory alone.
@@ -83,7 +84,7 @@ func (s *segments) of(no int64) []journal.Chunk {
 	return nil
 }
 
-// plan is what an operation does to the segments. There is one in a transaction at most.
+// plan is what the operations of a transaction do to the segments. One of them at most adds parts, so that a run has one part in a segment.
 type plan struct {
 	*segments
 	added   []part
@@ -97,6 +98,16 @@ type plan struct {
 }
 
 func (s *segments) plan() *plan { return &plan{segments: s} }
+
+// copy is for going back to, should the next operation fail. Nothing has been written of the plan yet.
+func (p *plan) copy() *plan {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	c.folded, c.dead = maps.Clone(p.folded), maps.Clone(p.dead)
+	return &c
+}
 
 // waiting are the parts of a run that count, but for those that are added now.
 func (p *plan) waiting(no int64) *gathered {
@@ -152,6 +163,9 @@ func (p *plan) drop(no int64) []journal.Chunk {
 // remove notes that nothing of a run may be left.
 func (p *plan) remove(no int64) {
 	p.drop(no)
+	if slices.ContainsFunc(p.added, func(a part) bool { return a.no == no }) {
+		p.added = slices.DeleteFunc(slices.Clone(p.added), func(a part) bool { return a.no == no })
+	}
 	if p.texts[no] > 0 {
 		p.removed = append(p.removed, no)
 	}
@@ -170,7 +184,7 @@ func (t *tx) fold(ctx context.Context, no int64, more ...journal.Chunk) error {
 	return nil
 }
 
-// finish writes what an operation has planned.
+// finish writes what was planned.
 func (p *plan) finish(ctx context.Context, t *tx) error {
 	if err := p.shorten(ctx, t); err != nil {
 		return err

@@ -132,6 +132,7 @@ type journals struct {
 	runs  map[string]*modelRun
 	gone  []string
 	count int
+	noEnd bool // nothing ends: others delete what has
 }
 
 func (j *journals) pick(which func(*modelRun) bool) *modelRun {
@@ -162,6 +163,9 @@ func (j *journals) append(*rapid.T) {
 	for _, id := range slices.Sorted(maps.Keys(j.runs)) {
 		m := j.runs[id]
 		kind := rapid.SampledFrom([]string{"", "tokens", "tokens", "tokens", "tokens", "save", "save alone", "end", "late", "wrong", "twice"}).Draw(j.T, id)
+		if kind == "end" && j.noEnd {
+			kind = "save"
+		}
 		if kind == "" || m.ended {
 			continue
 		}
@@ -254,6 +258,33 @@ func (j *journals) deleteThread(*rapid.T) {
 	j.gone = append(j.gone, m.ID)
 }
 
+// together deletes all that has ended, tries to delete what has not, and writes meanwhile: they share commits, and fail alone.
+func (j *journals) together(t *rapid.T) {
+	var wg sync.WaitGroup
+	errs := make(chan error, 2*len(j.runs))
+	for _, id := range slices.Sorted(maps.Keys(j.runs)) {
+		m := *j.runs[id]
+		if m.ended {
+			delete(j.runs, id)
+			j.gone = append(j.gone, id)
+		}
+		wg.Go(func() {
+			err := j.db.DeleteRun(context.Background(), owner, id)
+			if m.ended != (err == nil) || err != nil && !errors.Is(err, run.ErrBusy) {
+				errs <- fmt.Errorf("delete run %s, ended: %v: %w", id, m.ended, err)
+			}
+		})
+	}
+	j.noEnd = true
+	j.append(t)
+	j.noEnd = false
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		j.Fatalf("%v", err)
+	}
+}
+
 func (j *journals) reopen(*rapid.T) {
 	if err := j.db.Close(); err != nil {
 		j.Fatalf("close: %v", err)
@@ -338,7 +369,7 @@ func TestJournalsAreWhatWasWritten(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"append": j.append, "append more": j.append, "append yet more": j.append, "append a lot": j.append, "create": j.create,
-			"take": j.take, "delete a run": j.deleteRun, "delete a thread": j.deleteThread, "reopen": j.reopen, "crash": j.crash,
+			"take": j.take, "delete a run": j.deleteRun, "delete a thread": j.deleteThread, "together": j.together, "reopen": j.reopen, "crash": j.crash,
 			"look": j.look, "": j.invariant,
 		})
 		for _, m := range j.runs {

@@ -19,7 +19,8 @@ type writer struct {
 	db   *sql.DB
 	conn *sql.Conn
 	tx   *tx
-	*segments
+
+	segments *segments
 
 	commits atomic.Uint64
 	gone    atomic.Bool // the file is no longer where it was; what is written to it now would be lost
@@ -42,6 +43,7 @@ type op struct {
 	weight int  // about how many bytes it writes, where they are many
 	known  bool // it changes no leases, or forgets those that it changes; see [leases]
 	plans  bool // it may change segments; see [plan]
+	adds   bool // it may add to segments; one in a transaction does
 	err    error
 	done   chan struct{}
 }
@@ -154,19 +156,19 @@ func (w *writer) loop() {
 	}
 }
 
-// takeOps returns the operations of the next transaction: all light ones, the first that is heavy, and the first that has plans for the
+// takeOps returns the operations of the next transaction: all light ones, the first that is heavy, and the first that adds to
 // segments. The loop looks again for what is left.
 func (w *writer) takeOps() []*op {
 	ops := w.queue
 	w.queue = nil
-	heavy, plans := false, false
+	heavy, adds := false, false
 	now := ops[:0]
 	for _, o := range ops {
-		if o.weight >= heavyBytes && heavy || o.plans && plans {
+		if o.weight >= heavyBytes && heavy || o.adds && adds {
 			w.queue = append(w.queue, o)
 			continue
 		}
-		heavy, plans = heavy || o.weight >= heavyBytes, plans || o.plans
+		heavy, adds = heavy || o.weight >= heavyBytes, adds || o.adds
 		now = append(now, o)
 	}
 	if len(w.queue) > 0 {
@@ -233,6 +235,11 @@ func (w *writer) transact(ctx context.Context, ops []*op) error {
 	if len(ops) == 1 && ops[0].err != nil {
 		return w.rollback(ctx) // the operation's own error is told by itself
 	}
+	if w.tx.plan != nil {
+		if err := w.tx.plan.finish(ctx, w.tx); err != nil {
+			return errors.Join(err, w.rollback(ctx))
+		}
+	}
 	if err := w.tx.exec(ctx, "COMMIT"); err != nil {
 		return errors.Join(err, w.rollback(ctx))
 	}
@@ -260,17 +267,17 @@ func (w *writer) runOne(ctx context.Context, o *op, alone bool) error {
 	return w.tx.exec(ctx, "RELEASE op")
 }
 
-// carry runs what an operation does. Of one that fails no plan is left, and nothing that was learned by it.
+// carry runs what an operation does. Of one that fails nothing is left in the plan, and nothing that was learned by it.
 func (w *writer) carry(ctx context.Context, o *op) error {
+	var before *plan
 	if o.plans {
-		w.tx.plan = w.segments.plan()
+		if before = w.tx.plan.copy(); before == nil {
+			w.tx.plan = w.segments.plan()
+		}
 	}
 	err := o.do(ctx, w.tx)
-	if err == nil && o.plans {
-		err = w.tx.plan.finish(ctx, w.tx)
-	}
 	if err != nil && o.plans {
-		w.tx.plan = nil
+		w.tx.plan = before
 	}
 	if err != nil || !o.known {
 		w.tx.leases.forgetAll()
@@ -316,8 +323,8 @@ func (w *writer) close() error {
 // tx is the writing transaction, as operations see it.
 type tx struct {
 	statements
-	leases
-	plan *plan // of an operation that may have one
+	leases leases
+	plan   *plan // of the operations that have one; nil before the first of them
 }
 
 // statements runs SQL, preparing each text once. The writer's belongs to its goroutine; the readers' is shared.
