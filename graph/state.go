@@ -3,6 +3,9 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+
+	"github.com/tributary-ai/tributary/internal/jsonline"
 )
 
 // state is the live values of a graph's fields, by the field's place in the graph.
@@ -183,8 +186,8 @@ func (g *Graph) readWrites(raw json.RawMessage) ([]Write, error) {
 	if raw[0] == '[' {
 		return g.readPairs(raw)
 	}
-	var obj map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &obj); err != nil {
+	obj, err := membersOf(raw)
+	if err != nil {
 		return nil, invalidInput("the input of graph %q must be an object of fields", g.name)
 	}
 	var out []Write
@@ -200,6 +203,36 @@ func (g *Graph) readWrites(raw json.RawMessage) ([]Write, error) {
 		out = append(out, w)
 	}
 	return out, nil
+}
+
+// largeInput is from where on an input is not decoded as a whole: it may have megabytes.
+const largeInput = 4 << 10
+
+// membersOf is an object by its keys. The values of a large one stay where they lie.
+func membersOf(raw json.RawMessage) (obj map[string]json.RawMessage, err error) {
+	if len(raw) > largeInput {
+		if obj, ok := lookInto(raw); ok {
+			return obj, nil
+		}
+	}
+	err = json.Unmarshal(raw, &obj)
+	return obj, err
+}
+
+// lookInto is membersOf for objects that have no white space around their values.
+func lookInto(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	if end, ok := jsonline.Skip(raw, 0); !ok || end != len(raw) || raw[0] != '{' {
+		return nil, false
+	}
+	obj := map[string]json.RawMessage{}
+	for key, value := range jsonline.Members(raw) {
+		name, ok := jsonline.Text(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+		if !ok {
+			return nil, false
+		}
+		obj[name] = value
+	}
+	return obj, true
 }
 
 // readPairs decodes [[field, value], …].

@@ -36,7 +36,7 @@ var Rules = []Rule{
 	{"event", []string{"internal/jsonline", "item"}, nil, "events are plain values about items, readable by every other package"},
 	{"event/eventtest", nouns, nil, "it makes events for tests and must be usable by the tests of any package"},
 	{"turn", nouns, []string{"net/http"}, "it writes a model call down as lawful events, whichever model it was"},
-	{"graph", join(nouns, []string{"internal/piece", "turn"}), []string{"net/http"}, "the runtime knows fields and nodes; what nodes call is not its business"},
+	{"graph", join(nouns, []string{"internal/jsonline", "internal/piece", "turn"}), []string{"net/http"}, "the runtime knows fields and nodes; what nodes call is not its business"},
 
 	{"model", []string{"item"}, nil, "a model answers a conversation and knows nothing of runs or events"},
 	{"model/internal/...", []string{"internal/jsonline", "item", "model", "model/internal/..."}, nil, "what the providers share"},
@@ -81,7 +81,7 @@ var Rules = []Rule{
 	{"internal/storage/storagetest", join(nouns, support, []string{"graph", "internal/bus", "internal/journal", "internal/piece", "internal/run", "internal/storage"}), nil,
 		"one suite for every backend, written against the interfaces that they implement"},
 	{"internal/storage/wal", nil, nil, "it reads bytes of SQLite's and knows nothing of what they say"},
-	{"internal/storage/...", join(nouns, []string{"graph", "internal/piece", "internal/folder", "internal/journal", "internal/run", "internal/storage/..."}), nil,
+	{"internal/storage/...", join(nouns, []string{"graph", "internal/piece", "internal/folder", "internal/jsonline", "internal/journal", "internal/run", "internal/storage/..."}), nil,
 		"a backend implements the interfaces of those above and decides nothing"},
 
 	{"internal/wire/sse", nil, nil, "bytes of a stream, whatever they mean"},
@@ -92,7 +92,7 @@ var Rules = []Rule{
 	{"internal/server/jsonvalue", []string{"internal/jsonline"}, nil, "values of JSON, whatever they mean"},
 	{"internal/server/admission", []string{"internal/run"}, nil, "it counts bytes, whatever they say"},
 	{"internal/server/guard", []string{"event", "graph", "internal/run", "internal/server/admission"}, nil, "it knows what is changed, and no dialect that changes it"},
-	{"internal/server/edge", join(runs, []string{"internal/server/admission", "internal/server/jsonvalue"}), nil, "what requests of all dialects share, and no dialect's own words"},
+	{"internal/server/edge", join(runs, []string{"internal/jsonline", "internal/server/admission", "internal/server/jsonvalue"}), nil, "what requests of all dialects share, and no dialect's own words"},
 	{"internal/server/feed", join(nouns, runs, []string{"internal/wire", "internal/wire/sse"}), []string{"net/http"},
 		"readers of runs get bytes and bells; who writes them where is not its business"},
 	{"internal/server/stream", join(runs, []string{"internal/server/admission", "internal/server/feed", "internal/wire/sse"}), nil, "it writes what any dialect's readers read"},

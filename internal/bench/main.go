@@ -87,6 +87,7 @@ var sections = []section{
 	{"http: streams without pause", unpacedStreams, givenStreams, ""},
 	{"http: paced streams, from a token's making to its reader", pacedStreams, givenPaced, ""},
 	{"http: first event and end", firstAndLast, givenFirst, ""},
+	{"http: 200 starts at once", starts, "", ""},
 	{"http: one run, 1000 readers", fanOut, givenFanOut, ""},
 	{"http: resume of 5000 events", resume, givenResume, ""},
 	{"langgraph: the conformance server, read by the client that measured LangGraph's", conformanceLoad, "", "LangGraph's JS server, given"},

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"github.com/tributary-ai/tributary/graph"
 	"github.com/tributary-ai/tributary/internal/door"
 	"github.com/tributary-ai/tributary/internal/server"
+	"github.com/tributary-ai/tributary/internal/storage/sqlite"
 	"github.com/tributary-ai/tributary/item"
 	"github.com/tributary-ai/tributary/turn"
 )
@@ -51,6 +53,9 @@ func serve(kind, dir string) error {
 			return errors.Join(err, rt.Close(ctx))
 		}
 		mux.Handle("/", srv)
+		mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) {
+			_ = json.NewEncoder(w).Encode(used(parts.Store.Backend.(*sqlite.DB).Commits))
+		})
 		stop = rt.Close
 	default:
 		return fmt.Errorf("there is no server of the kind %q", kind)

@@ -18,6 +18,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tributary-ai/tributary/internal/custom"
 	"github.com/tributary-ai/tributary/internal/run"
@@ -32,6 +33,8 @@ type Store struct {
 	Graph  string
 	// Taken reports that a name is that of a graph.
 	Taken func(name string) bool
+
+	system sync.Map // the system's assistants that were asked for, by id: every run begins with one, and nobody changes them
 }
 
 var _ run.Assistants = (*Store)(nil)
@@ -87,9 +90,15 @@ func (s *Store) CreateAssistant(ctx context.Context, who run.Identity, a run.Ass
 
 // Assistant finds an assistant; run.ErrNotFound if there is none.
 func (s *Store) Assistant(ctx context.Context, who run.Identity, id string) (run.Assistant, error) {
+	if a, ok := s.system.Load(id); ok {
+		return a.(run.Assistant), nil
+	}
 	a, err := s.Backend.Assistant(ctx, who, id)
-	if errors.Is(err, run.ErrNotFound) {
+	switch {
+	case errors.Is(err, run.ErrNotFound):
 		return s.agent(who, id)
+	case err == nil && a.Owner == "":
+		s.system.Store(id, a)
 	}
 	return a, err
 }
@@ -191,19 +200,29 @@ func (s *Store) elsewhere(who run.Identity, id string, err error) error {
 	return err
 }
 
+// changed forgets the system's assistants where the system itself may have changed one.
+func (s *Store) changed(by run.Identity) {
+	if by.Owner == "" {
+		s.system.Clear()
+	}
+}
+
 // PatchAssistant changes an assistant that is no custom agent.
 func (s *Store) PatchAssistant(ctx context.Context, who run.Identity, id string, p run.AssistantPatch) (run.Assistant, error) {
+	defer s.changed(who)
 	a, err := s.Backend.PatchAssistant(ctx, who, id, p)
 	return a, s.elsewhere(who, id, err)
 }
 
 // DeleteAssistant deletes an assistant that is no custom agent.
 func (s *Store) DeleteAssistant(ctx context.Context, who run.Identity, id string) error {
+	defer s.changed(who)
 	return s.elsewhere(who, id, s.Backend.DeleteAssistant(ctx, who, id))
 }
 
 // SetLatestAssistant makes an older version of an assistant that is no custom agent the current one.
 func (s *Store) SetLatestAssistant(ctx context.Context, who run.Identity, id string, version int) (run.Assistant, error) {
+	defer s.changed(who)
 	a, err := s.Backend.SetLatestAssistant(ctx, who, id, version)
 	return a, s.elsewhere(who, id, err)
 }

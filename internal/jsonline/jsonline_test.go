@@ -61,6 +61,9 @@ func checkRaw(t interface {
 	Fatalf(string, ...any)
 }, raw []byte) {
 	t.Helper()
+	if got, want := jsonline.Valid(raw), json.Valid(raw); got != want {
+		t.Fatalf("%q is valid: %v, want %v", raw, got, want)
+	}
 	want, wrong := reference(json.RawMessage(raw))
 	got, err := jsonline.AppendRaw([]byte("kept"), raw)
 	if (err == nil) != (wrong == nil) || err != nil && string(got) != "kept" {

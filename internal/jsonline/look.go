@@ -1,6 +1,9 @@
 package jsonline
 
-import "unicode/utf8"
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
 
 // deepest is how far values may be nested, as in encoding/json.
 const deepest = 10_000
@@ -149,6 +152,12 @@ func skipDigits(data []byte, at int) int {
 		at++
 	}
 	return at
+}
+
+// Valid is json.Valid, and several times as fast for what has no white space around its values.
+func Valid(raw []byte) bool {
+	end, ok := Skip(raw, 0)
+	return ok && end == len(raw) || json.Valid(raw)
 }
 
 // Compact returns JSON in the form that [Members] and [Elements] read, which is most often the same bytes; false for

@@ -173,6 +173,7 @@ type active struct {
 	late    bool            // it was stored before it was on the list, and may have been cancelled in between
 
 	opening   []event.Envelope // what its journal began with when it was stored; nothing for one that was claimed
+	log       *journal.Log     // open behind the opening; nil where there is none
 	newThread bool             // its thread was made for it
 }
 
@@ -271,7 +272,8 @@ func (e *Engine) Start(ctx context.Context, who Identity, thread string, req Req
 		alive, a = e.list(n.ID)
 		a.late = true
 	}
-	a.opening, a.newThread = opening, c.NewThread
+	a.newThread = c.NewThread
+	a.opened(e.log(c.Run, opening[len(opening)-1].Seq), opening)
 	e.begin(alive, a, c.Run)
 	return c.Run, nil
 }

@@ -98,21 +98,27 @@ func (e *Engine) execute(ctx context.Context, a *active, r Run) {
 			x.r.Cancel = now.Cancel
 		}
 	}
-	if x.ledger.started {
+	if x.recall != nil {
 		x.stopCancelled(ctx, a)
 	}
-	x.rec = &recorder{
-		saved:  func() { e.acquit(a) },
-		log:    e.opt.Journal.Log(journal.Lease{Run: r.ID, Owner: e.worker, Epoch: r.Epoch}, r.Thread, seq),
-		stop:   a.cancel,
-		ledger: x.ledger,
+	x.rec = &recorder{saved: func() { e.acquit(a) }, log: a.log, stop: a.cancel, ledger: x.ledger}
+	if x.begun = a.log != nil; !x.begun {
+		x.rec.log = e.log(r, seq)
 	}
 	defer x.rec.log.Close()
-	x.begun = len(a.opening) > 0
-	if x.begun {
-		x.rec.log.Opened(a.opening)
-	}
 	x.settle(ctx, x.run(ctx, err))
+}
+
+// log opens the journal of a run that we hold the lease of.
+func (e *Engine) log(r Run, seq uint64) *journal.Log {
+	return e.opt.Journal.Log(journal.Lease{Run: r.ID, Owner: e.worker, Epoch: r.Epoch}, r.Thread, seq)
+}
+
+// opened takes what a run was stored with. Readers find it in memory before the run begins, so that none of them looks into the
+// store for the first event.
+func (a *active) opened(log *journal.Log, opening []event.Envelope) {
+	a.log, a.opening = log, opening
+	log.Opened(opening)
 }
 
 // stopCancelled has the sub-agents stopped when they begin again that somebody cancelled, and that had not ended when the attempt before

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -269,7 +270,7 @@ func CheckJSON(body []byte) error {
 			}
 		}
 	}
-	if !json.Valid(body) {
+	if !jsonline.Valid(body) {
 		return bad("is not valid JSON")
 	}
 	return nil

@@ -79,24 +79,18 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 	return refused, err
 }
 
-// insertFenced writes a chunk as it is, if the lease is the current one.
-func (t *tx) insertFenced(ctx context.Context, g *journal.Group) (bool, error) {
-	c := &g.Chunk
-	n, err := t.execCount(ctx, insertFenced, int64(c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data, c.Run, c.Thread, g.Owner)
-	return n == 1, err
-}
-
-// insertFenced is fence and appendChunk at once.
-var insertFenced = fmt.Sprintf(`INSERT INTO journal (key, last, epoch, sum, data)
-	SELECT no << 32 | ?1, ?2, ?3, ?4, ?5 FROM runs WHERE id = ?6 AND thread_id = ?7 AND worker = ?8 AND epoch = ?3 AND no <= %d`, maxRuns)
-
-// openJournal writes the beginning of a journal with its run, which a worker may have.
-func (t *tx) openJournal(ctx context.Context, worker string, c *journal.Chunk) error {
-	ok, err := t.insertFenced(ctx, &journal.Group{Owner: worker, Chunk: *c})
-	if err == nil && !ok {
-		err = fmt.Errorf("there is no place for the first events of run %s", c.Run)
+// openJournal writes the beginning of a journal with its run.
+func (t *tx) openJournal(ctx context.Context, l leased, c *journal.Chunk) error {
+	if c.Last > maxSeq || l.no > maxRuns {
+		return fmt.Errorf("there is no place for the first events of run %s", c.Run)
 	}
-	return err
+	data, err := c.Data, error(nil)
+	if hasLong(data) {
+		if data, err = shortenLines(ctx, t, l.threadNo, data); err != nil {
+			return err
+		}
+	}
+	return t.insertChunk(ctx, l.no, c, data)
 }
 
 const insertRow = "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)"
@@ -147,24 +141,32 @@ func (t *tx) appendGroup(ctx context.Context, held *lease, g *journal.Group) err
 			return err
 		}
 	}
+	var to advance
 	for _, s := range g.Saves {
 		var err error
 		switch s := s.(type) {
 		case graph.Commit:
-			err = t.saveCheckpoint(ctx, l.threadNo, l.no, s)
+			var row checkpointRow
+			if row, err = encodeCheckpoint(ctx, t, l.threadNo, s); err == nil {
+				to.by(row)
+				err = t.insertCheckpoint(ctx, l.threadNo, l.no, row)
+			}
 		case graph.Kept:
 			err = t.saveKept(ctx, l.threadNo, l.no, s)
 		case graph.Shown:
 			err = t.savePieces(ctx, l.threadNo, s.Pieces)
 		case checkpointRow:
+			to.by(s)
 			err = t.insertCheckpoint(ctx, l.threadNo, l.no, s)
 		case keptRow:
 			err = t.insertKept(ctx, l.threadNo, l.no, s)
 		case run.Begin:
 			err = t.beginRun(ctx, l, s)
-		case run.End:
+		case run.End: // which may take back how far the state was
 			t.leases.forget(g.Chunk.Run)
-			err = t.endRun(ctx, l, s)
+			if err = t.advance(ctx, l.threadNo, to); err == nil {
+				to, err = advance{}, t.endRun(ctx, l, s)
+			}
 		default:
 			err = fmt.Errorf("the store does not know how to save a %T", s)
 		}
@@ -172,7 +174,7 @@ func (t *tx) appendGroup(ctx context.Context, held *lease, g *journal.Group) err
 			return err
 		}
 	}
-	return nil
+	return t.advance(ctx, l.threadNo, to)
 }
 
 // readChunks begins with the chunk that holds the event with key ?2: that is the last that begins at or before it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-ai/tributary/internal/jsonline"
 	"github.com/tributary-ai/tributary/internal/run"
 	"github.com/tributary-ai/tributary/item"
 )
@@ -34,7 +35,7 @@ const forgetCancelled = "DELETE FROM cancelled_tasks WHERE run = ?"
 
 func scanRun(row scanner) (run.Run, error) {
 	var r run.Run
-	var request string
+	var request []byte
 	var intact, hasThread bool
 	var failure, usage sql.NullString
 	var created, updated, started, ended, notBefore, lease int64
@@ -52,7 +53,7 @@ func scanRun(row scanner) (run.Run, error) {
 	r.CreatedAt, r.UpdatedAt, r.StartedAt, r.EndedAt = fromMicros(created), fromMicros(updated), fromMicros(started), fromMicros(ended)
 	r.NotBefore, r.LeaseUntil = fromMicros(notBefore), fromMicros(lease)
 	var spent spending
-	err = errors.Join(json.Unmarshal([]byte(request), &r.Request), decodeInto(failure, &r.Error), decodeInto(usage, &spent))
+	err = errors.Join(decodeRequest(request, &r.Request), decodeInto(failure, &r.Error), decodeInto(usage, &spent))
 	r.Usage, r.Spent = spent.Usage, spent.By
 	return r, err
 }
@@ -64,16 +65,15 @@ func damagedRun(id string) error {
 // encodeRequest writes a request as JSON. The input may have megabytes, and was checked where it came in: it is put in as it is
 // and copied once.
 func encodeRequest(r run.Request) (string, error) {
-	const large = 4 << 10
 	input := r.Input
-	if len(input) > large {
+	if len(input) > largeRequest {
 		r.Input = nil
 	}
 	rest, err := json.Marshal(r)
-	if err != nil || len(input) <= large {
+	if err != nil || len(input) <= largeRequest {
 		return string(rest), err
 	}
-	if !json.Valid(input) {
+	if !jsonline.Valid(input) {
 		return "", errors.New("the input of a run is not JSON")
 	}
 	var b strings.Builder
@@ -84,6 +84,34 @@ func encodeRequest(r run.Request) (string, error) {
 	b.Write(input)
 	b.WriteByte('}')
 	return b.String(), nil
+}
+
+// largeRequest is from where on the input of a request is neither encoded nor decoded with the rest.
+const largeRequest = 4 << 10
+
+// decodeRequest reads a request. A large input is left where it lies in what was read.
+func decodeRequest(stored []byte, r *run.Request) error {
+	if len(stored) <= largeRequest {
+		return json.Unmarshal(stored, r)
+	}
+	if end, ok := jsonline.Skip(stored, 0); !ok || end != len(stored) { // of an older version
+		return json.Unmarshal(stored, r)
+	}
+	var input []byte
+	rest := []byte{'{'}
+	for key, value := range jsonline.Members(stored) {
+		if string(key) == "input" {
+			input = value
+			continue
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(append(append(append(rest, '"'), key...), `":`...), value...)
+	}
+	err := json.Unmarshal(append(rest, '}'), r)
+	r.Input = input
+	return err
 }
 
 // CreateRun inserts a run, applying the multitask strategy, in one transaction.
@@ -125,7 +153,7 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 		} else {
 			nr.Epoch = r.Queued.Epoch
 		}
-		err = tx.exec(ctx, insertRun, nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), request, micros(r.At), micros(r.At),
+		runNo, err := tx.insert(ctx, insertRun, nr.ID, no, nr.Thread, nr.Owner, nr.Assistant, string(nr.Status), request, micros(r.At), micros(r.At),
 			micros(nr.StartedAt), 0, micros(notBefore), nr.Attempt, nil, nil, nr.Worker, nr.Epoch, micros(nr.LeaseUntil))
 		if err != nil {
 			return err
@@ -134,7 +162,7 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 			return err
 		}
 		if opening.Last > 0 {
-			if err := tx.openJournal(ctx, nr.Worker, opening); err != nil {
+			if err := tx.openJournal(ctx, leased{runNo, no}, opening); err != nil {
 				return err
 			}
 		}
@@ -170,13 +198,10 @@ func (t *tx) threadFor(ctx context.Context, who run.Identity, r run.NewRun) (no 
 	if th.Metadata, err = json.Marshal(madeBy{r.Request.Graph, r.Request.Assistant, r.Request.Temporary}); err != nil {
 		return 0, false, err
 	}
-	if _, err := t.createThread(ctx, who, th, 1); err != nil {
-		if errors.Is(err, run.ErrExists) { // somebody else's: it does not exist for us
-			err = fmt.Errorf("thread %q: %w", r.Thread, run.ErrNotFound)
-		}
-		return 0, false, err
+	_, no, err = t.createThread(ctx, who, th, 1)
+	if errors.Is(err, run.ErrExists) { // somebody else's: it does not exist for us
+		err = fmt.Errorf("thread %q: %w", r.Thread, run.ErrNotFound)
 	}
-	no, err = t.threadNo(ctx, who, r.Thread)
 	return no, true, err
 }
 

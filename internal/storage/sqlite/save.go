@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/tributary-ai/tributary/graph"
 )
@@ -90,7 +92,12 @@ func (t *tx) saveCheckpoint(ctx context.Context, threadNo, runNo int64, c graph.
 	if err != nil {
 		return err
 	}
-	return t.insertCheckpoint(ctx, threadNo, runNo, row)
+	if err := t.insertCheckpoint(ctx, threadNo, runNo, row); err != nil {
+		return err
+	}
+	var a advance
+	a.by(row)
+	return t.advance(ctx, threadNo, a)
 }
 
 func (t *tx) insertCheckpoint(ctx context.Context, threadNo, runNo int64, row checkpointRow) error {
@@ -105,10 +112,30 @@ func (t *tx) insertCheckpoint(ctx context.Context, threadNo, runNo int64, row ch
 			return fmt.Errorf("field %s version %d: %w", b.Field, b.Version, err)
 		}
 	}
-	if cp.NS != "" {
-		return t.change(ctx, advanceState, threadNo, micros(cp.At))
+	return nil
+}
+
+// advance is how far checkpoints that are written together take the state of their thread: its row is changed once for all of them.
+type advance struct {
+	at   time.Time // of the last; zero if there is none
+	head []byte    // the latest of the root graph
+}
+
+func (a *advance) by(row checkpointRow) {
+	a.at = row.cp.At
+	if row.cp.NS == "" && bytes.Compare(row.id, a.head) > 0 {
+		a.head = row.id
 	}
-	return t.change(ctx, advanceHead, threadNo, micros(cp.At), row.id)
+}
+
+func (t *tx) advance(ctx context.Context, threadNo int64, a advance) error {
+	switch {
+	case a.at.IsZero():
+		return nil
+	case a.head == nil:
+		return t.change(ctx, advanceState, threadNo, micros(a.at))
+	}
+	return t.change(ctx, advanceHead, threadNo, micros(a.at), a.head)
 }
 
 // keptRow is a kept outcome as it is stored.

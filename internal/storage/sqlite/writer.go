@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	driver "modernc.org/sqlite"
+
 	"github.com/tributary-ai/tributary/internal/run"
 )
 
@@ -36,7 +38,7 @@ type writer struct {
 }
 
 // op is one operation. Its do runs in a transaction that it shares; if it fails, what it did is undone and
-// the others go on.
+// the others go on. It may be run a second time then, after all that it did the first time was undone.
 type op struct {
 	do     func(ctx context.Context, tx *tx) error
 	disk   bool
@@ -227,20 +229,22 @@ func (w *writer) transact(ctx context.Context, ops []*op) error {
 	if err := w.tx.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	for _, o := range ops {
-		if err := w.runOne(ctx, o, len(ops) == 1); err != nil {
-			return errors.Join(err, w.rollback(ctx))
-		}
-	}
-	if len(ops) == 1 && ops[0].err != nil {
+	err := w.runAll(ctx, ops)
+	if errors.Is(err, errUndo) && len(ops) == 1 {
 		return w.rollback(ctx) // the operation's own error is told by itself
 	}
-	if w.tx.plan != nil {
-		if err := w.tx.plan.finish(ctx, w.tx); err != nil {
-			return errors.Join(err, w.rollback(ctx))
+	if errors.Is(err, errUndo) {
+		if err = w.startOver(ctx); err == nil {
+			err = w.runEach(ctx, ops)
 		}
 	}
-	if err := w.tx.exec(ctx, "COMMIT"); err != nil {
+	if err == nil && w.tx.plan != nil {
+		err = w.tx.plan.finish(ctx, w.tx)
+	}
+	if err == nil {
+		err = w.tx.exec(ctx, "COMMIT")
+	}
+	if err != nil {
 		return errors.Join(err, w.rollback(ctx))
 	}
 	if w.tx.plan != nil {
@@ -249,22 +253,49 @@ func (w *writer) transact(ctx context.Context, ops []*op) error {
 	return nil
 }
 
-// runOne runs an operation so that its failure leaves no trace. One that is alone needs no savepoint, since
-// the whole transaction is then rolled back.
-func (w *writer) runOne(ctx context.Context, o *op, alone bool) error {
-	if alone {
-		o.err = w.carry(ctx, o)
-		return nil
+// errUndo says that an operation failed that had changed something already.
+var errUndo = errors.New("an operation is to be undone")
+
+// runAll runs operations without savepoints, each of which would cost SQLite a copy of every page that it changes. That is enough as
+// long as none fails behind a change of its own.
+func (w *writer) runAll(ctx context.Context, ops []*op) error {
+	for _, o := range ops {
+		before := w.tx.changes
+		if o.err = w.carry(ctx, o); o.err == nil {
+			continue
+		}
+		// After an error of SQLite's own the whole transaction may be gone.
+		if w.tx.changes != before || errors.As(o.err, new(*driver.Error)) {
+			return errUndo
+		}
 	}
-	if err := w.tx.exec(ctx, "SAVEPOINT op"); err != nil {
-		return err
-	}
-	if o.err = w.carry(ctx, o); o.err != nil {
-		if err := w.tx.exec(ctx, "ROLLBACK TO op"); err != nil {
+	return nil
+}
+
+// runEach runs operations so that the failure of one leaves no trace of it.
+func (w *writer) runEach(ctx context.Context, ops []*op) error {
+	for _, o := range ops {
+		if err := w.tx.exec(ctx, "SAVEPOINT op"); err != nil {
+			return err
+		}
+		if o.err = w.carry(ctx, o); o.err != nil {
+			if err := w.tx.exec(ctx, "ROLLBACK TO op"); err != nil {
+				return err
+			}
+		}
+		if err := w.tx.exec(ctx, "RELEASE op"); err != nil {
 			return err
 		}
 	}
-	return w.tx.exec(ctx, "RELEASE op")
+	return nil
+}
+
+// startOver ends a transaction and begins another.
+func (w *writer) startOver(ctx context.Context) error {
+	if err := w.rollback(ctx); err != nil {
+		return err
+	}
+	return w.tx.exec(ctx, "BEGIN IMMEDIATE")
 }
 
 // carry runs what an operation does. Of one that fails nothing is left in the plan, and nothing that was learned by it.
@@ -287,6 +318,7 @@ func (w *writer) carry(ctx context.Context, o *op) error {
 
 // rollback ends a transaction that failed. SQLite may have ended it already, which is no error then.
 func (w *writer) rollback(ctx context.Context) error {
+	w.tx.plan = nil
 	w.tx.leases.forgetAll()
 	_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
 	return nil
@@ -323,8 +355,9 @@ func (w *writer) close() error {
 // tx is the writing transaction, as operations see it.
 type tx struct {
 	statements
-	leases leases
-	plan   *plan // of the operations that have one; nil before the first of them
+	changes int64 // rows that were changed so far; at least as many as were
+	leases  leases
+	plan    *plan // of the operations that have one; nil before the first of them
 }
 
 // statements runs SQL, preparing each text once. The writer's belongs to its goroutine; the readers' is shared.
@@ -358,22 +391,44 @@ func (s *statements) prepare(ctx context.Context, text string) (*sql.Stmt, error
 	return st, nil
 }
 
-func (s *statements) exec(ctx context.Context, text string, args ...any) error {
-	_, err := s.execCount(ctx, text, args...)
+func (t *tx) exec(ctx context.Context, text string, args ...any) error {
+	_, err := t.execCount(ctx, text, args...)
 	return err
 }
 
 // execCount returns the number of rows that changed.
-func (s *statements) execCount(ctx context.Context, text string, args ...any) (int64, error) {
-	st, err := s.prepare(ctx, text)
-	if err != nil {
-		return 0, err
-	}
-	res, err := st.ExecContext(ctx, args...)
+func (t *tx) execCount(ctx context.Context, text string, args ...any) (int64, error) {
+	res, err := t.execResult(ctx, text, args...)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
+}
+
+// insert returns the number of a new row; 0 if there is none because of a conflict.
+func (t *tx) insert(ctx context.Context, text string, args ...any) (no int64, err error) {
+	res, err := t.execResult(ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+func (t *tx) execResult(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	st, err := t.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	res, err := st.ExecContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	n, err := res.RowsAffected()
+	t.changes += n
+	return res, err
 }
 
 // change makes a change; see [change].
