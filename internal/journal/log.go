@@ -259,7 +259,7 @@ func (q *queue) chunk(l *Log) Chunk {
 	if n := len(q.events); n > 0 {
 		c.First, c.Last = q.events[0].Seq, q.events[n-1].Seq
 	}
-	c.Sum = c.sum()
+	c.Seal()
 	return c
 }
 

@@ -2,8 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +33,8 @@ func (db *DB) Check(ctx context.Context) (findings []string, err error) {
 		`SELECT 'thread ' || t.id || ': version ' || b.base || ' of field ' || b.field || ' is missing' FROM blobs b JOIN threads t ON t.no = b.thread
 			WHERE b.base <> 0 AND NOT EXISTS (
 				SELECT 1 FROM blobs o WHERE o.thread = b.thread AND o.ns = b.ns AND o.field = b.field AND o.version = b.base)`,
+		`SELECT 'journal: the newest events of runs that had not ended could not be read, and were set aside as ' || name FROM sqlite_master
+			WHERE type = 'table' AND name LIKE '` + asidePrefix + `%'`,
 		`SELECT 'run ' || id || ': its thread is missing' FROM runs r WHERE NOT EXISTS (SELECT 1 FROM threads t WHERE t.no = r.thread AND t.id = r.thread_id)`,
 	}
 	for _, rows := range sealedTables {
@@ -92,13 +97,21 @@ func (db *DB) Examine(ctx context.Context) (Health, error) {
 
 // checkJournals looks for events that are not as they were written, or missing.
 func (db *DB) checkJournals(ctx context.Context) (found []string, err error) {
+	parts, broken, err := db.storedParts(ctx) // before the rows: parts become rows
+	if err != nil {
+		return nil, err
+	}
+	for _, no := range broken {
+		found = append(found, fmt.Sprintf("journal: segment %d is not as it was written; of which runs it has events cannot be known", no))
+	}
 	rows, err := db.read.QueryContext(ctx, `SELECT coalesce(r.id, ''), coalesce(r.thread, 0), j.key, j.last, j.epoch, j.sum, j.data
 		FROM journal j LEFT JOIN runs r ON r.no = j.key >> 32 ORDER BY j.key`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var before, bad int64 // runs, by their numbers
+	lasts := map[int64]uint64{} // events in rows, of runs that have parts
+	var before, bad int64       // runs, by their numbers
 	var last uint64
 	type longChunk struct {
 		journal.Chunk
@@ -128,9 +141,24 @@ func (db *DB) checkJournals(ctx context.Context) (found []string, err error) {
 			found, bad = append(found, fmt.Sprintf("run %s: events %d to %d are not as they were written", c.Run, c.First, c.Last)), no
 		}
 		last = c.Last
+		if parts[no] != nil {
+			lasts[no] = last
+		}
+		if no == bad {
+			delete(parts, no)
+		}
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return found, err
+	}
+	for _, no := range slices.Sorted(maps.Keys(parts)) {
+		said, err := db.checkParts(ctx, no, lasts[no], parts[no])
+		if err != nil {
+			return found, err
+		}
+		if said != "" && len(found) < mostFindings {
+			found = append(found, said)
+		}
 	}
 	for i := range long {
 		c := &long[i]
@@ -143,6 +171,28 @@ func (db *DB) checkJournals(ctx context.Context) (found []string, err error) {
 		}
 	}
 	return found, nil
+}
+
+// checkParts looks at the parts of a run in segments that count.
+func (db *DB) checkParts(ctx context.Context, no int64, last uint64, parts []journal.Chunk) (string, error) {
+	var id string
+	err := db.reads.row(ctx, "SELECT id FROM runs WHERE no = ?", no).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) { // it was deleted meanwhile
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, c := range outstanding(id, last, parts) {
+		if c.First != last+1 {
+			return fmt.Sprintf("run %s: events %d to %d are missing", id, last+1, c.First-1), nil
+		}
+		if !c.Intact() {
+			return fmt.Sprintf("run %s: events %d to %d are not as they were written", id, c.First, c.Last), nil
+		}
+		last = c.Last
+	}
+	return "", nil
 }
 
 func (db *DB) findings(ctx context.Context, query string) ([]string, error) {

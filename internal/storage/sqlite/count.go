@@ -42,7 +42,7 @@ var storedBytes = fmt.Sprintf(`SELECT
 	(SELECT coalesce(sum(length(p.data)), 0) FROM threads t JOIN pieces p ON p.thread = t.no WHERE t.owner = ?1) +
 	(SELECT coalesce(sum(length(value)), 0) FROM items WHERE owner = ?1)`, maxSeq)
 
-// StoredBytes adds up what an owner's rows hold, without what SQLite needs around them.
+// StoredBytes adds up what an owner's rows hold, without what SQLite needs around them. What is in segments is counted when it has become rows.
 func (db *DB) StoredBytes(ctx context.Context, who run.Identity) (int64, error) {
 	return db.count(ctx, storedBytes, who.Owner)
 }

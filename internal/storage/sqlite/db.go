@@ -10,6 +10,12 @@
 // connection moves the write-ahead log into the file, so that no commit ever pays for it. When much was deleted, the file
 // becomes shorter again, a megabyte at a time between commits.
 //
+// # How it keeps tokens
+//
+// The events of a commit that come with nothing to save, of all runs, are one row of a table that is only appended to, a segment. They become rows of their
+// runs' journals when the run saves something, ends, or has gathered enough of them; nobody outside of this package sees a difference, also
+// after a crash (see segments.go). Who may write a run is remembered, so that a token need not ask (see lease.go).
+//
 // # How it reads
 //
 // Readers have a few connections of their own and see committed transactions only.
@@ -223,7 +229,11 @@ func (db *DB) open(ctx context.Context, path string, opt Options) error {
 	if err := migrate(ctx, write, path, opt.Log); err != nil {
 		return errors.Join(err, write.Close())
 	}
-	if db.writer, err = startWriter(ctx, write); err != nil {
+	left, err := foldAll(ctx, write, opt.Log)
+	if err != nil {
+		return errors.Join(err, write.Close())
+	}
+	if db.writer, err = startWriter(ctx, write, left); err != nil {
 		return errors.Join(err, write.Close())
 	}
 	if db.read, err = connect(path, opt.Readers, "_pragma=query_only(1)"); err != nil {

@@ -23,25 +23,6 @@ func journalKey(runNo int64, first uint64) int64 { return runNo<<32 | int64(firs
 // runKeys is the range of a run's keys.
 func runKeys(runNo int64) (from, to int64) { return runNo << 32, (runNo+1)<<32 - 1 }
 
-// leased is a run as the holder of its lease sees it.
-type leased struct {
-	no       int64
-	threadNo int64
-}
-
-// fence returns the run if the lease is the current one.
-func fence(ctx context.Context, db asking, runID, thread, worker string, epoch int) (leased, error) {
-	var l leased
-	var w string
-	var e int
-	// The thread is asked for too, since an index that is damaged may lead to another run.
-	err := db.row(ctx, "SELECT no, thread, worker, epoch FROM runs WHERE id = ? AND thread_id = ?", runID, thread).Scan(&l.no, &l.threadNo, &w, &e)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && (w != worker || e != epoch) {
-		return l, fmt.Errorf("run %s, worker %s, epoch %d: %w", runID, worker, epoch, journal.ErrFenced)
-	}
-	return l, err
-}
-
 // Append writes the groups of the journal's group commit. If one of them cannot be written, each is tried by itself, so
 // that it is the only one to fail.
 func (db *DB) Append(ctx context.Context, groups []journal.Group, sync bool) (refused map[string]error, err error) {
@@ -64,19 +45,16 @@ func (db *DB) Append(ctx context.Context, groups []journal.Group, sync bool) (re
 }
 
 func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (refused map[string]error, err error) {
+	if db.writer == nil {
+		return nil, errReadOnly
+	}
 	// Never counted as heavy: others' tokens are in it, and the journal sees to it that it does not hold much.
-	err = db.write(ctx, sync, func(ctx context.Context, tx *tx) error {
+	err = db.writer.run(&op{disk: sync, known: true, plans: true, adds: true, do: func(ctx context.Context, tx *tx) error {
 		refused = nil
 		wrote := false
 		for i := range groups {
 			g := &groups[i]
-			if ok, err := tx.appendTokens(ctx, g); err != nil {
-				return fmt.Errorf("append to run %s: %w", g.Chunk.Run, err)
-			} else if ok {
-				wrote = true
-				continue
-			}
-			l, err := fence(ctx, tx, g.Chunk.Run, g.Chunk.Thread, g.Owner, g.Chunk.Epoch)
+			l, err := tx.holding(ctx, g)
 			if errors.Is(err, journal.ErrFenced) {
 				if refused == nil {
 					refused = map[string]error{}
@@ -97,34 +75,50 @@ func (db *DB) append(ctx context.Context, groups []journal.Group, sync bool) (re
 			return tx.exec(ctx, "INSERT INTO meta (key, value) VALUES ('promises', 1) ON CONFLICT DO UPDATE SET value = value + 1")
 		}
 		return nil
-	})
+	}})
 	return refused, err
 }
 
-// appendTokens writes a group that is a chunk and nothing else, which nearly all are, in one statement with its fence. It
-// reports whether it did; if not, the long way says why.
-func (t *tx) appendTokens(ctx context.Context, g *journal.Group) (bool, error) {
-	c := &g.Chunk
-	if len(g.Saves) > 0 || c.First == 0 || c.Last < c.First || c.Last > maxSeq || hasLong(c.Data) {
-		return false, nil
+// openJournal writes the beginning of a journal with its run.
+func (t *tx) openJournal(ctx context.Context, l leased, c *journal.Chunk) error {
+	if c.Last > maxSeq || l.no > maxRuns {
+		return fmt.Errorf("there is no place for the first events of run %s", c.Run)
 	}
-	return t.insertFenced(ctx, g)
+	data, err := c.Data, error(nil)
+	if hasLong(data) {
+		if data, err = shortenLines(ctx, t, l.threadNo, data); err != nil {
+			return err
+		}
+	}
+	return t.insertChunk(ctx, l.no, c, data)
 }
 
-// insertFenced writes a chunk as it is, if the lease is the current one.
-func (t *tx) insertFenced(ctx context.Context, g *journal.Group) (bool, error) {
-	c := &g.Chunk
-	n, err := t.execCount(ctx, insertFenced, int64(c.First), int64(c.Last), c.Epoch, int64(c.Sum), c.Data, c.Run, c.Thread, g.Owner)
-	return n == 1, err
+const insertRow = "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)"
+
+// insertChunk writes a row of the journal, with the data as it is stored.
+func (t *tx) insertChunk(ctx context.Context, runNo int64, c *journal.Chunk, data []byte) error {
+	return t.exec(ctx, insertRow, journalKey(runNo, c.First), int64(c.Last), c.Epoch, int64(c.Sum), data)
 }
 
-// insertFenced is fence and appendChunk at once.
-var insertFenced = fmt.Sprintf(`INSERT INTO journal (key, last, epoch, sum, data)
-	SELECT no << 32 | ?1, ?2, ?3, ?4, ?5 FROM runs WHERE id = ?6 AND thread_id = ?7 AND worker = ?8 AND epoch = ?3 AND no <= %d`, maxRuns)
-
-func (t *tx) appendChunk(ctx context.Context, l leased, c *journal.Chunk) error {
+// appendChunk writes a chunk and all that was gathered of its run: into the journal, if there is something to save with it.
+func (t *tx) appendChunk(ctx context.Context, l *lease, c *journal.Chunk, saves bool) error {
 	if c.Last > maxSeq || l.no > maxRuns {
 		return fmt.Errorf("there is no place for event %d of the run with number %d", c.Last, l.no)
+	}
+	if c.First <= l.last {
+		return fmt.Errorf("there is an event %d already", c.First)
+	}
+	l.last = c.Last
+	small := len(c.Data) <= t.plan.partBytes && !hasReference(c.Data)
+	if !saves && small && t.plan.fits(l.no, c) {
+		t.plan.add(l.no, c)
+		return nil
+	}
+	if small && t.plan.waiting(l.no) != nil {
+		return t.fold(ctx, l.no, *c)
+	}
+	if err := t.fold(ctx, l.no); err != nil {
+		return err
 	}
 	data := c.Data
 	if hasLong(data) {
@@ -133,13 +127,17 @@ func (t *tx) appendChunk(ctx context.Context, l leased, c *journal.Chunk) error 
 			return err
 		}
 	}
-	return t.exec(ctx, "INSERT INTO journal (key, last, epoch, sum, data) VALUES (?, ?, ?, ?, ?)",
-		journalKey(l.no, c.First), int64(c.Last), c.Epoch, int64(c.Sum), data)
+	return t.insertChunk(ctx, l.no, c, data)
 }
 
-func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error {
+func (t *tx) appendGroup(ctx context.Context, held *lease, g *journal.Group) error {
+	l := held.leased
 	if c := &g.Chunk; c.Last >= c.First && c.First > 0 {
-		if err := t.appendChunk(ctx, l, c); err != nil {
+		if err := t.appendChunk(ctx, held, c, len(g.Saves) > 0); err != nil {
+			return err
+		}
+	} else if len(g.Saves) > 0 {
+		if err := t.fold(ctx, l.no); err != nil {
 			return err
 		}
 	}
@@ -165,6 +163,7 @@ func (t *tx) appendGroup(ctx context.Context, l leased, g *journal.Group) error 
 		case run.Begin:
 			err = t.beginRun(ctx, l, s)
 		case run.End: // which may take back how far the state was
+			t.leases.forget(g.Chunk.Run)
 			if err = t.advance(ctx, l.threadNo, to); err == nil {
 				to, err = advance{}, t.endRun(ctx, l, s)
 			}
@@ -195,9 +194,23 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 	if err != nil || after >= maxSeq {
 		return nil, err
 	}
-	out, err := db.readChunks(ctx, no, after, limit)
+	// Parts become rows, and never the other way round: whoever looks for parts first finds everything in one place or the other.
+	parts, err := db.partsOf(ctx, no)
 	if err != nil {
 		return nil, err
+	}
+	out, size, err := db.readChunks(ctx, no, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	last := after
+	if len(out) > 0 {
+		last = out[len(out)-1].Last
+	}
+	for i := 0; i < len(parts) && size < limit; i++ {
+		if c := parts[i]; c.Last > last {
+			out, size = append(out, c), size+len(c.Data)
+		}
 	}
 	for i := range out {
 		c := &out[i]
@@ -228,20 +241,28 @@ func (db *DB) Read(ctx context.Context, runID string, after uint64, limit int) (
 	}
 }
 
-// readChunks returns a stretch of chunks as they are stored.
-func (db *DB) readChunks(ctx context.Context, runNo int64, after uint64, limit int) (out []journal.Chunk, err error) {
+// partsOf returns what is in segments of a run; it may be in the journal too.
+func (db *DB) partsOf(ctx context.Context, runNo int64) ([]journal.Chunk, error) {
+	if db.writer != nil {
+		return db.writer.segments.of(runNo), nil
+	}
+	by, _, err := db.storedParts(ctx)
+	return by[runNo], err
+}
+
+// readChunks returns a stretch of chunks as they are stored, and how many bytes they have; less than the limit says that there are no more.
+func (db *DB) readChunks(ctx context.Context, runNo int64, after uint64, limit int) (out []journal.Chunk, size int, err error) {
 	from, to := runKeys(runNo)
 	rows, err := db.reads.query(ctx, readChunks, from, journalKey(runNo, after+1), to)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer rows.Close()
-	size := 0
 	for size < limit && rows.Next() {
 		var c journal.Chunk
 		var key, last, sum int64
 		if err := rows.Scan(&key, &last, &c.Epoch, &sum, &c.Data); err != nil {
-			return nil, classify(err)
+			return nil, 0, classify(err)
 		}
 		c.First, c.Last, c.Sum = uint64(key&maxSeq), uint64(last), uint32(sum)
 		if c.Last <= after {
@@ -250,5 +271,5 @@ func (db *DB) readChunks(ctx context.Context, runNo int64, after uint64, limit i
 		size += wholeSize(c.Data)
 		out = append(out, c)
 	}
-	return out, classify(rows.Err())
+	return out, size, classify(rows.Err())
 }

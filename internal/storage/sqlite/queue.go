@@ -55,7 +55,7 @@ func (db *DB) Claim(ctx context.Context, worker string, lease time.Duration, n i
 	if err != nil || !due {
 		return nil, err
 	}
-	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+	err = db.writeKnown(true, func(ctx context.Context, tx *tx) error {
 		claimed = nil
 		at := now()
 		if err := tx.accuse(ctx, at, worker); err != nil {
@@ -104,6 +104,7 @@ func (t *tx) lease(ctx context.Context, no int64, worker string, until time.Time
 	if err != nil {
 		return r, err
 	}
+	t.leases.forget(r.ID)
 	r.LeftBy, r.HandedOver = r.Worker, r.Status == run.Pending && r.Attempt > 0
 	r.Status, r.Worker, r.Epoch, r.LeaseUntil = status, worker, r.Epoch+1, until
 	return r, t.change(ctx, leaseRun, no, string(status), worker, r.Epoch, micros(until))
@@ -112,6 +113,7 @@ func (t *tx) lease(ctx context.Context, no int64, worker string, until time.Time
 // giveUp takes a run that is damaged out of the queue, so that its thread is free. Its sum is left as it is: whoever asks for
 // the run is told.
 func (t *tx) giveUp(ctx context.Context, no int64, at time.Time, damage *run.DamageError) error {
+	t.leases.forgetAll()
 	err := t.exec(ctx, "UPDATE runs SET status = ?, worker = '', lease_until = 0 WHERE no = ?", string(run.Failed), no)
 	if err != nil {
 		return err
@@ -148,7 +150,7 @@ func (db *DB) ClaimPending(ctx context.Context, worker string, lease time.Durati
 
 // Heartbeat extends a worker's leases.
 func (db *DB) Heartbeat(ctx context.Context, worker string, lease time.Duration) (held map[string]run.Wish, err error) {
-	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
+	err = db.writeKnown(false, func(ctx context.Context, tx *tx) error {
 		// That the worker is not '' is said for the index of those that are held.
 		err := tx.exec(ctx, "UPDATE runs SET lease_until = ? WHERE worker = ? AND worker <> ''", micros(now().Add(lease)), worker)
 		if err != nil {

@@ -162,7 +162,7 @@ func (db *DB) CreateRun(ctx context.Context, who run.Identity, r run.NewRun) (c 
 			return err
 		}
 		if opening.Last > 0 {
-			if err := tx.appendChunk(ctx, leased{runNo, no}, opening); err != nil {
+			if err := tx.openJournal(ctx, leased{runNo, no}, opening); err != nil {
 				return err
 			}
 		}
@@ -331,7 +331,7 @@ func (db *DB) RunsInFlight(ctx context.Context, who run.Identity) ([]run.Run, er
 
 // DeleteRun removes a run that has ended.
 func (db *DB) DeleteRun(ctx context.Context, who run.Identity, id string) error {
-	return db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+	return db.writePlanned(true, func(ctx context.Context, tx *tx) error {
 		var l leased
 		var status run.Status
 		var thread string
@@ -368,6 +368,7 @@ const unused = `NOT EXISTS (
 // removeRun deletes a run with its journal and everything that it added to the thread's state: of the blobs those of
 // which the condition is true.
 func (t *tx) removeRun(ctx context.Context, l leased, blobs string) error {
+	t.plan.remove(l.no)
 	from, to := runKeys(l.no)
 	for _, d := range []struct {
 		stmt string

@@ -21,7 +21,7 @@ import (
 var schema string
 
 // schemaVersion is what PRAGMA user_version says of a file with the schema above.
-const schemaVersion = 6
+const schemaVersion = 7
 
 // steps lead from each version to the next: the first from version 1 to version 2. A step that was released is never
 // changed; what comes later is a step of its own.
@@ -31,6 +31,7 @@ var steps = []func(ctx context.Context, tx *sql.Tx) error{
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version4); return err },
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version5); return err },
 	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version6); return err },
+	func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, version7); return err },
 }
 
 // prepareFile makes the database if it is missing. It is made beside its place and put there as a whole, so that a file in
@@ -229,3 +230,8 @@ var version5 string
 
 //go:embed version6.sql
 var version6 string
+
+// version7 adds segments.
+//
+//go:embed version7.sql
+var version7 string

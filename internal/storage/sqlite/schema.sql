@@ -1,4 +1,4 @@
--- Version 6: what a new file is made of. Files of older versions get here by the steps in schema.go.
+-- Version 7: what a new file is made of. Files of older versions get here by the steps in schema.go.
 -- Times are microseconds since 1970. "no" columns are small numbers that stand for long ids in the tables that have many
 -- rows. "sum" columns are checksums of their rows; see seal.go. auto_vacuum must be set before the first table is made.
 
@@ -66,6 +66,13 @@ CREATE TABLE journal (
   epoch INTEGER NOT NULL,
   sum   INTEGER NOT NULL,
   data  BLOB NOT NULL
+);
+
+-- The small chunks of all runs of a commit, in the order of the commits; see segments.go. They count where they lie beyond a run's
+-- rows in journal, and become such rows soon.
+CREATE TABLE segments (
+  no   INTEGER PRIMARY KEY,
+  data BLOB NOT NULL -- see segment.go
 );
 
 CREATE TABLE checkpoints (

@@ -191,7 +191,7 @@ func (t *tx) executes(ctx context.Context, threadNo int64) (busy bool, err error
 // DeleteThread removes a thread and all that belongs to it. Runs that wait are removed with it.
 func (db *DB) DeleteThread(ctx context.Context, who run.Identity, id string) (runs []string, err error) {
 	var gone run.Thread
-	err = db.write(ctx, true, func(ctx context.Context, tx *tx) error {
+	err = db.writePlanned(true, func(ctx context.Context, tx *tx) error {
 		no, err := tx.threadNo(ctx, who, id)
 		if err != nil {
 			return err
@@ -231,12 +231,14 @@ func (t *tx) deleteThread(ctx context.Context, no int64) (gone run.Thread, runs 
 		return gone, nil, err
 	}
 	for _, n := range numbers {
+		t.plan.remove(n)
 		from, to := runKeys(n)
 		if err := t.exec(ctx, "DELETE FROM journal WHERE key BETWEEN ? AND ?", from, to); err != nil {
 			return gone, nil, err
 		}
 	}
 	for _, stmt := range []string{
+		"DELETE FROM cancelled_tasks WHERE run IN (SELECT no FROM runs WHERE thread = ?)",
 		"DELETE FROM runs WHERE thread = ?",
 		"DELETE FROM checkpoints WHERE thread = ?",
 		"DELETE FROM blobs WHERE thread = ?",
@@ -244,7 +246,6 @@ func (t *tx) deleteThread(ctx context.Context, no int64) (gone run.Thread, runs 
 		"DELETE FROM pieces WHERE thread = ?",
 		"DELETE FROM secrets WHERE thread = ?",
 		"DELETE FROM gaps WHERE thread = ?",
-		"DELETE FROM cancelled_tasks WHERE run IN (SELECT no FROM runs WHERE thread = ?)",
 		"DELETE FROM follow_ups WHERE thread = (SELECT id FROM threads WHERE no = ?)",
 		"DELETE FROM threads WHERE no = ?",
 	} {
@@ -357,7 +358,7 @@ func (db *DB) PruneThread(ctx context.Context, who run.Identity, id string) erro
 // Sweep deletes up to n threads and items whose time has come, and returns the runs that went with them.
 func (db *DB) Sweep(ctx context.Context, at time.Time, n int) (runs []string, err error) {
 	var gone []run.Thread
-	err = db.write(ctx, false, func(ctx context.Context, tx *tx) error {
+	err = db.writePlanned(false, func(ctx context.Context, tx *tx) error {
 		gone, runs = nil, nil
 		rows, err := tx.query(ctx, `SELECT no FROM threads t WHERE expires > 0 AND expires <= ?
 			AND NOT EXISTS (SELECT 1 FROM runs WHERE thread = t.no AND `+inFlight+`)

@@ -22,6 +22,8 @@ type writer struct {
 	conn *sql.Conn
 	tx   *tx
 
+	segments *segments
+
 	commits atomic.Uint64
 	gone    atomic.Bool // the file is no longer where it was; what is written to it now would be lost
 	long    atomic.Bool // the write-ahead log should begin anew
@@ -40,7 +42,10 @@ type writer struct {
 type op struct {
 	do     func(ctx context.Context, tx *tx) error
 	disk   bool
-	weight int // about how many bytes it writes, where they are many
+	weight int  // about how many bytes it writes, where they are many
+	known  bool // it changes no leases, or forgets those that it changes; see [leases]
+	plans  bool // it may change segments; see [plan]
+	adds   bool // it may add to segments; one in a transaction does
 	err    error
 	done   chan struct{}
 }
@@ -52,12 +57,12 @@ var errReadOnly = errors.New("the database is open for reading only")
 
 var errWriterClosed = fmt.Errorf("the database is closed: %w", run.ErrUnavailable)
 
-func startWriter(ctx context.Context, db *sql.DB) (*writer, error) {
+func startWriter(ctx context.Context, db *sql.DB, segments *segments) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{db: db, conn: conn, kick: make(chan struct{}, 1), stopped: make(chan struct{})}
+	w := &writer{db: db, conn: conn, segments: segments, kick: make(chan struct{}, 1), stopped: make(chan struct{})}
 	w.tx = &tx{statements: statements{conn: conn}}
 	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
 		return nil, err
@@ -74,13 +79,26 @@ func (db *DB) write(ctx context.Context, disk bool, do func(ctx context.Context,
 	return db.writer.run(&op{do: do, disk: disk})
 }
 
-// writeMuch is write for an operation of so many bytes. Of those that are heavy one at a time is in a transaction, so that
+// writeMuch is writeKnown for an operation of so many bytes. Of those that are heavy one at a time is in a transaction, so that
 // what is small never waits for two of them.
 func (db *DB) writeMuch(weight int, disk bool, do func(ctx context.Context, tx *tx) error) error {
 	if db.writer == nil {
 		return errReadOnly
 	}
-	return db.writer.run(&op{do: do, disk: disk, weight: weight})
+	return db.writer.run(&op{do: do, disk: disk, weight: weight, known: true})
+}
+
+// writePlanned is write for an operation that may remove runs, and with them what segments have of them.
+func (db *DB) writePlanned(disk bool, do func(ctx context.Context, tx *tx) error) error {
+	if db.writer == nil {
+		return errReadOnly
+	}
+	return db.writer.run(&op{do: do, disk: disk, plans: true})
+}
+
+// writeKnown is write for an operation that changes no leases, or forgets those that it changes.
+func (db *DB) writeKnown(disk bool, do func(ctx context.Context, tx *tx) error) error {
+	return db.writeMuch(0, disk, do)
 }
 
 func (w *writer) run(o *op) error {
@@ -140,20 +158,19 @@ func (w *writer) loop() {
 	}
 }
 
-// takeOps returns the operations of the next transaction: all light ones, and the first that is heavy. The loop looks again
-// for what is left.
+// takeOps returns the operations of the next transaction: all light ones, the first that is heavy, and the first that adds to
+// segments. The loop looks again for what is left.
 func (w *writer) takeOps() []*op {
 	ops := w.queue
 	w.queue = nil
-	heavy := 0
+	heavy, adds := false, false
 	now := ops[:0]
 	for _, o := range ops {
-		if o.weight >= heavyBytes {
-			if heavy++; heavy > 1 {
-				w.queue = append(w.queue, o)
-				continue
-			}
+		if o.weight >= heavyBytes && heavy || o.adds && adds {
+			w.queue = append(w.queue, o)
+			continue
 		}
+		heavy, adds = heavy || o.weight >= heavyBytes, adds || o.adds
 		now = append(now, o)
 	}
 	if len(w.queue) > 0 {
@@ -208,6 +225,7 @@ func (w *writer) transact(ctx context.Context, ops []*op) error {
 	if err := w.setDisk(ctx, disk); err != nil {
 		return err
 	}
+	defer func() { w.tx.plan = nil }()
 	if err := w.tx.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -220,11 +238,17 @@ func (w *writer) transact(ctx context.Context, ops []*op) error {
 			err = w.runEach(ctx, ops)
 		}
 	}
+	if err == nil && w.tx.plan != nil {
+		err = w.tx.plan.finish(ctx, w.tx)
+	}
 	if err == nil {
 		err = w.tx.exec(ctx, "COMMIT")
 	}
 	if err != nil {
 		return errors.Join(err, w.rollback(ctx))
+	}
+	if w.tx.plan != nil {
+		w.tx.plan.carryOut()
 	}
 	return nil
 }
@@ -237,7 +261,7 @@ var errUndo = errors.New("an operation is to be undone")
 func (w *writer) runAll(ctx context.Context, ops []*op) error {
 	for _, o := range ops {
 		before := w.tx.changes
-		if o.err = o.do(ctx, w.tx); o.err == nil {
+		if o.err = w.carry(ctx, o); o.err == nil {
 			continue
 		}
 		// After an error of SQLite's own the whole transaction may be gone.
@@ -254,7 +278,7 @@ func (w *writer) runEach(ctx context.Context, ops []*op) error {
 		if err := w.tx.exec(ctx, "SAVEPOINT op"); err != nil {
 			return err
 		}
-		if o.err = o.do(ctx, w.tx); o.err != nil {
+		if o.err = w.carry(ctx, o); o.err != nil {
 			if err := w.tx.exec(ctx, "ROLLBACK TO op"); err != nil {
 				return err
 			}
@@ -274,8 +298,28 @@ func (w *writer) startOver(ctx context.Context) error {
 	return w.tx.exec(ctx, "BEGIN IMMEDIATE")
 }
 
+// carry runs what an operation does. Of one that fails nothing is left in the plan, and nothing that was learned by it.
+func (w *writer) carry(ctx context.Context, o *op) error {
+	var before *plan
+	if o.plans {
+		if before = w.tx.plan.copy(); before == nil {
+			w.tx.plan = w.segments.plan()
+		}
+	}
+	err := o.do(ctx, w.tx)
+	if err != nil && o.plans {
+		w.tx.plan = before
+	}
+	if err != nil || !o.known {
+		w.tx.leases.forgetAll()
+	}
+	return err
+}
+
 // rollback ends a transaction that failed. SQLite may have ended it already, which is no error then.
 func (w *writer) rollback(ctx context.Context) error {
+	w.tx.plan = nil
+	w.tx.leases.forgetAll()
 	_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
 	return nil
 }
@@ -312,6 +356,8 @@ func (w *writer) close() error {
 type tx struct {
 	statements
 	changes int64 // rows that were changed so far; at least as many as were
+	leases  leases
+	plan    *plan // of the operations that have one; nil before the first of them
 }
 
 // statements runs SQL, preparing each text once. The writer's belongs to its goroutine; the readers' is shared.

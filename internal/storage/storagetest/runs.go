@@ -258,6 +258,59 @@ type unknown struct{}
 
 func (unknown) Stored() {}
 
+// A worker that has just written is fenced as soon as its lease is gone, however it went: who may write is never remembered for longer than it
+// is true.
+func fencedAtOnce(t *testing.T, b Backend) {
+	ctx := t.Context()
+	for name, lose := range map[string]func(r run.Run) error{
+		"given back": func(r run.Run) error { return b.Release(ctx, r.Worker, r.ID, r.Epoch) },
+		"taken": func(r run.Run) error {
+			if err := b.Abandon(ctx, r.Worker); err != nil {
+				return err
+			}
+			_, err := b.Claim(ctx, "another", time.Minute, 10, anyCrashes)
+			return err
+		},
+		"taken by itself": func(r run.Run) error { // a new epoch
+			return errors.Join(b.Release(ctx, r.Worker, r.ID, r.Epoch), func() error {
+				_, err := b.Claim(ctx, r.Worker, time.Minute, 10, anyCrashes)
+				return err
+			}())
+		},
+		"ended": func(r run.Run) error {
+			_, err := b.Append(ctx, []journal.Group{group(r, 0, 0, "", run.End{Run: r.ID, Thread: r.Thread, Status: run.Success, At: now(), Attempt: 1})}, true)
+			return err
+		},
+		"rolled back": func(r run.Run) error {
+			_, err := b.Append(ctx, []journal.Group{group(r, 0, 0, "", run.End{Run: r.ID, Thread: r.Thread, Status: run.Success, At: now(), Attempt: 1, Rollback: true})}, true)
+			return err
+		},
+		"deleted with its thread": func(r run.Run) error {
+			if err := b.Release(ctx, r.Worker, r.ID, r.Epoch); err != nil {
+				return err
+			}
+			_, err := b.DeleteThread(ctx, alice, r.Thread)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startRun(t, b, newThread(t, b, alice, `{}`).ID)
+			good := startRun(t, b, newThread(t, b, alice, `{}`).ID, func(n *run.NewRun) { n.Worker = "neighbour" })
+			write(t, b, group(r, 1, 1, "x"), group(good, 1, 1, "x"))
+			must(t, lose(r))
+			for n := range uint64(2) {
+				refused, err := b.Append(ctx, []journal.Group{group(r, 2+n, 2+n, "late"), group(good, 2+n, 2+n, "y")}, false)
+				must(t, err)
+				wantErr(t, "tokens under a lease that is gone", refused[r.ID], journal.ErrFenced)
+				if refused[good.ID] != nil {
+					t.Errorf("the other run is refused: %v", refused[good.ID])
+				}
+			}
+			endRun(t, b, good)
+		})
+	}
+}
+
 // A write that fails in the middle leaves nothing behind.
 func atomicGroups(t *testing.T, b Backend) {
 	ctx := t.Context()

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		"leases":                          leases,
 		"journal":                         journalChunks,
 		"journal is fenced":               fenced,
+		"journal is fenced at once":       fencedAtOnce,
 		"a group is written as a whole":   atomicGroups,
 		"a group fails alone":             failingGroup,
 		"checkpoints":                     checkpoints,
