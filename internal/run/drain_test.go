@@ -32,6 +32,7 @@ func waiting(t *testing.T, runs int) string {
 
 // A server that was stopped while it took up what the one before had left gave runs back and claimed them again, for ever.
 func TestNothingIsClaimedOnceDrainingHasBegun(t *testing.T) {
+	defer run.HandOver(time.Minute)()
 	m := &meddler{}
 	var w *world
 	draining, closed := false, make(chan error, 1)

@@ -510,8 +510,8 @@ func (e *Engine) Active() int {
 	return len(e.active)
 }
 
-// handOver is how long runs have, at least, to be given back once they are told to stop.
-const handOver = 2 * time.Second
+// handOver is how long runs have, at least, to be given back once they are told to stop. Only tests change it.
+var handOver = 2 * time.Second
 
 // Close stops claiming, lets the runs that execute here finish, and hands the rest over: they go on where they are at the
 // next start, or on another node. It returns when ctx ends: the last part of that time is for handing over, at least some
