@@ -123,12 +123,11 @@ func joined(chunks []journal.Chunk) (out []journal.Chunk) {
 	for len(chunks) > 0 {
 		c := chunks[0]
 		n, size := 1, len(c.Data)
-		for good := c.Intact(); good && n < len(chunks); n++ {
-			next := &chunks[n]
-			if next.Epoch != c.Epoch || next.First != c.Last+1 || !next.Intact() {
-				break
+		if c.Intact() {
+			for n < len(chunks) && chunks[n].Epoch == c.Epoch && chunks[n].First == c.Last+1 && chunks[n].Intact() {
+				c.Last, size = chunks[n].Last, size+len(chunks[n].Data)
+				n++
 			}
-			c.Last, size = next.Last, size+len(next.Data)
 		}
 		if n > 1 {
 			c.Data = make([]byte, 0, size)
