@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -271,6 +272,15 @@ func fencedAtOnce(t *testing.T, b Backend) {
 			_, err := b.Claim(ctx, "another", time.Minute, 10, anyCrashes)
 			return err
 		},
+		"taken when it ran out, by one who has written": func(r run.Run) error {
+			taken, err := b.Claim(ctx, "another", time.Minute, 10, anyCrashes)
+			i := slices.IndexFunc(taken, func(c run.Run) bool { return c.ID == r.ID })
+			if err != nil || i < 0 {
+				return errors.Join(err, errors.New("a lease that ran out was not claimed"))
+			}
+			refused, err := b.Append(ctx, []journal.Group{group(taken[i], 2, 2, "new")}, false)
+			return errors.Join(err, refused[r.ID])
+		},
 		"taken by itself": func(r run.Run) error { // a new epoch
 			return errors.Join(b.Release(ctx, r.Worker, r.ID, r.Epoch), func() error {
 				_, err := b.Claim(ctx, r.Worker, time.Minute, 10, anyCrashes)
@@ -294,12 +304,12 @@ func fencedAtOnce(t *testing.T, b Backend) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := startRun(t, b, newThread(t, b, alice, `{}`).ID)
+			r := startRun(t, b, newThread(t, b, alice, `{}`).ID, func(n *run.NewRun) { n.Lease = -time.Hour }) // which nobody has noticed
 			good := startRun(t, b, newThread(t, b, alice, `{}`).ID, func(n *run.NewRun) { n.Worker = "neighbour" })
 			write(t, b, group(r, 1, 1, "x"), group(good, 1, 1, "x"))
 			must(t, lose(r))
 			for n := range uint64(2) {
-				refused, err := b.Append(ctx, []journal.Group{group(r, 2+n, 2+n, "late"), group(good, 2+n, 2+n, "y")}, false)
+				refused, err := b.Append(ctx, []journal.Group{group(r, 3+n, 3+n, "late"), group(good, 2+n, 2+n, "y")}, false)
 				must(t, err)
 				wantErr(t, "tokens under a lease that is gone", refused[r.ID], journal.ErrFenced)
 				if refused[good.ID] != nil {
