@@ -272,6 +272,10 @@ func fencedAtOnce(t *testing.T, b Backend) {
 			_, err := b.Claim(ctx, "another", time.Minute, 10, anyCrashes)
 			return err
 		},
+		"taken when it ran out": func(run.Run) error {
+			_, err := b.Claim(ctx, "another", time.Minute, 10, anyCrashes)
+			return err
+		},
 		"taken when it ran out, by one who has written": func(r run.Run) error {
 			taken, err := b.Claim(ctx, "another", time.Minute, 10, anyCrashes)
 			i := slices.IndexFunc(taken, func(c run.Run) bool { return c.ID == r.ID })
