@@ -41,6 +41,9 @@ type execution struct {
 	call  item.ToolCall // as the model wrote it
 	// begun says that the call had been begun when a crash ended the process.
 	begun bool
+	// lost says that it had been begun, and may not be made twice: it may have been made. Its wraps are asked all the same, since
+	// one that still asks a person for leave has not let it be made; it asks again.
+	lost bool
 	// child says that a sub-agent was begun: its own items are what people see, and its references have numbers.
 	child bool
 	// ran says that the tool was called.
@@ -70,11 +73,8 @@ func (x *execution) outcome(ctx context.Context) (Outcome, error) {
 	if known {
 		spec = t.Spec()
 	}
-	// One that waits for a person was not made: it may ask once more, but invoke makes none that had begun.
-	if started && known && !spec.Repeatable && !x.scope.Waits() {
-		return x.close(ctx, Outcome{Result: seen(res.Blocks, failedResult(x.call, outcomeUnknown))}, item.Incomplete)
-	}
-	if err := x.intend(ctx, started && len(res.Blocks) == 0); err != nil {
+	x.lost = started && known && !spec.Repeatable
+	if err := x.intend(ctx, started && (x.lost || len(res.Blocks) == 0)); err != nil {
 		return Outcome{}, err
 	}
 	leave, err := x.tree.enter(ctx, x.scope.NS(), spec.Exclusive)
@@ -83,6 +83,9 @@ func (x *execution) outcome(ctx context.Context) (Outcome, error) {
 	}
 	defer leave()
 	out, err := x.tool(ctx, &ToolCall{Step: x.step(x.scope.Base()), Call: x.call, Spec: spec, x: x})
+	if x.lost && !graph.Asks(err) {
+		return x.close(ctx, Outcome{Result: seen(res.Blocks, failedResult(x.call, outcomeUnknown))}, item.Incomplete)
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -151,6 +154,9 @@ func invokeOnce(ctx context.Context, c *ToolCall) (Outcome, error) {
 // invoke calls the tool. Sub-agents are waited for, since they end when they are told to; of other tools nobody knows,
 // and a run must end all the same: one that does not heed its context is left behind.
 func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, error) {
+	if x.lost {
+		return Outcome{Result: failedResult(x.call, outcomeUnknown)}, nil
+	}
 	c := x.scope.Config()
 	call := tool.Call{ID: x.call.CallID, Arguments: json.RawMessage(made.Arguments), Run: c.Run, Thread: c.Thread, Owner: c.Owner, Task: x.scope.Task(), Log: x.Log}
 	t, _ := x.tools.Lookup(made.Name)
@@ -164,7 +170,7 @@ func (x *execution) invoke(ctx context.Context, made item.ToolCall) (Outcome, er
 		return Outcome{Result: res}, err
 	}
 	spec := t.Spec()
-	if x.begun && !spec.Repeatable { // not the tool that the model wanted, or nobody is asked any more
+	if x.begun && !spec.Repeatable { // not the tool that the model wanted
 		return Outcome{Result: failedResult(x.call, outcomeUnknown)}, nil
 	}
 	x.once = !spec.Repeatable

@@ -18,7 +18,7 @@
 //     ones, which the model reads.
 //   - Before a tool runs, its intention is on disk; its outcome is on disk before anybody acts on it. After a crash, a
 //     call that has an outcome keeps it. One that had begun is made again only if the tool is Repeatable;
-//     otherwise the model is told that the outcome is unknown.
+//     otherwise the model is told that the outcome is unknown. One that still asks a person for leave asks again.
 //   - Each call is a node execution of its own, so that an interrupt in one of them does not repeat the others, and
 //     results stand in the order of the calls whatever finished first.
 //   - Call ids are unique within the run. A sub-agent's calls never have the provider's ids, because two of them

@@ -72,6 +72,9 @@ func (s *Scope) ask(question any, opts []InterruptOption) (json.RawMessage, erro
 	return nil, stop
 }
 
+// Asks reports whether a node that returns err waits for an answer.
+func Asks(err error) bool { return len(interruptions(err)) > 0 }
+
 // interruptions finds the questions in a node's error. There are several where a node ran several child graphs.
 func interruptions(err error) []*Interruption {
 	switch e := err.(type) {

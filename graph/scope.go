@@ -21,7 +21,6 @@ type Scope struct {
 	step   int
 	state  state
 	again  func(error) bool // nil: never
-	waits  bool             // see Waits
 
 	mu      sync.Mutex
 	answers []json.RawMessage // given to this execution's questions
@@ -183,10 +182,6 @@ func (s *Scope) NS() string        { return s.engine.ns }
 
 // Again reports whether the node will be run once more if it returns this error, by its retry policy.
 func (s *Scope) Again(err error) bool { return s.again != nil && s.again(err) }
-
-// Waits reports that this execution asked something before, that nobody has answered, and that it is repeated all the same: because
-// the process died, or because another question of the step was answered.
-func (s *Scope) Waits() bool { return s.waits }
 
 // Task is the sub-agent that the node works for; empty for the run's root task.
 func (s *Scope) Task() string { return s.engine.task }

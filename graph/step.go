@@ -124,7 +124,7 @@ func (e *engine) perform(ctx, stepCtx context.Context, t *taskRun, alone bool) e
 	switch {
 	case err == nil:
 		t.finished = t.parent == nil
-	case len(interruptions(err)) > 0:
+	case Asks(err):
 		t.stopped = true
 	case stepCtx.Err() != nil:
 		t.cancelled = true
@@ -300,7 +300,7 @@ func (e *engine) attempts(ctx context.Context, t *taskRun) error {
 
 func worthRetry(r Retry, err error) bool {
 	var told *event.Error
-	if errors.As(err, &told) && told.Code == CodePanic || len(interruptions(err)) > 0 {
+	if errors.As(err, &told) && told.Code == CodePanic || Asks(err) {
 		return false
 	}
 	var broken *recordError
@@ -314,7 +314,7 @@ func (e *engine) attempt(ctx context.Context, t *taskRun, again func(error) bool
 		s.state = sentState(e.g, t.task.Input)
 	}
 	if t.prior != nil {
-		s.answers, s.waits = t.prior.Resumes, len(t.prior.Interrupts) > 0
+		s.answers = t.prior.Resumes
 	}
 	cmd, err := e.call(ctx, t.node, s)
 	if err == nil {
@@ -382,7 +382,7 @@ func (e *engine) choose(ctx context.Context, t *taskRun, step int) (err error) {
 	targets := t.targets[:len(t.targets):len(t.targets)]
 	for _, b := range t.node.branches {
 		chosen, err := b.choose(ctx, s)
-		if len(interruptions(err)) > 0 {
+		if Asks(err) {
 			return fmt.Errorf("branch after node %q asks a person; only nodes may", t.node.name)
 		}
 		if err != nil {

@@ -91,6 +91,9 @@ func tellRichest(t *testing.T, n int) (thread string, events [][]event.Envelope,
 			answers[e.ID] = map[bool]string{true: "approve", false: "the blue one"}[e.Ask == event.AskToolApproval]
 		}
 	}
+	if len(answers) != 3 { // nothing was made before a person was asked, so nothing can be unknown
+		t.Errorf("the first run asks %d questions, want one for each payment and a choice", len(answers))
+	}
 	w.finish(w.start(run.Request{Command: w.json(map[string]any{"resume": answers})}), run.Success, paid)
 	for _, r := range w.told {
 		events = append(events, w.events(r.id))
