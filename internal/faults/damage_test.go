@@ -81,7 +81,7 @@ func (a *archive) damaged(ctx context.Context, t *testing.T, what string, data [
 	for i := range a.runs {
 		e := &a.runs[i]
 		for _, path := range paths(e) {
-			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+			limited, cancel := context.WithTimeout(ctx, time.Minute)
 			code, body, _, err := h.call(limited, "GET", path, "")
 			cancel()
 			switch {
@@ -137,7 +137,7 @@ func handlers(stacks string) string {
 // replay reads a stream once, and holds every frame against what it was.
 func (a *archive) replay(ctx context.Context, t *testing.T, what string, h *host, e *evidence, known faults.Reading) (got int, whole bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	rd := &reader{host: h, dialect: known.Dialect, thread: e.thread, run: e.Run}
 	done, _ := rd.connection(ctx) // whether it is whole is judged by what came

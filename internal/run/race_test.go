@@ -116,7 +116,7 @@ func TestCancelBetweenCreationAndStartIsNotLost(t *testing.T) {
 		}
 	}
 	r := w.start(newThread())
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if r, err := w.e.Wait(ctx, me, r.ID); err != nil || r.Status != run.Cancelled {
 		t.Errorf("the run is %s, %v", r.Status, err)
@@ -212,7 +212,7 @@ func TestRunThatIsTakenUpAgainAtOnceCanBeCancelled(t *testing.T) {
 	if _, err := w.e.Cancel(t.Context(), me, r.ID, run.StopRun); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if r, err := w.e.Wait(ctx, me, r.ID); err != nil || r.Status != run.Cancelled {
 		t.Errorf("the run is %s, %v", r.Status, err)
@@ -244,7 +244,7 @@ func TestHeartbeatDoesNotStopTheNextAttempt(t *testing.T) {
 	armed <- r.ID
 	<-resumed
 	close(second.pass)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if r, err := w.e.Wait(ctx, me, r.ID); err != nil || r.Status != run.Success {
 		t.Errorf("the run is %s, %v", r.Status, err)
