@@ -8,14 +8,18 @@
 //   - Equal texts have equal hashes, and a piece's hash is that of its bytes.
 //   - Where two texts differ in one place, the pieces that differ are a few around that place and those above them: cuts
 //     depend on the bytes near them, and on whether the text is longer than 1 MiB, and on nothing else.
+//   - The data of a piece is never changed: one piece may be in many hands.
 package piece
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
+	"sync/atomic"
 )
 
 // Hash names a piece by its content.
@@ -105,11 +109,27 @@ func Below(data []byte) iter.Seq[Hash] {
 	}
 }
 
+// newPiece returns a piece, which may be one that was made before.
 func newPiece(level byte, body []byte) Piece {
+	slot := &lately[maphash.Bytes(seed, body)%uint64(len(lately))]
+	if p := slot.Load(); p != nil && p.Data[0] == level && bytes.Equal(p.Data[1:], body) {
+		return *p
+	}
 	data := append([]byte{level}, body...)
 	sum := sha256.Sum256(data)
-	return Piece{Hash(sum[:len(Hash{})]), data}
+	p := &Piece{Hash(sum[:len(Hash{})]), data}
+	if len(body) <= fine.most { // so that what is kept stays small
+		slot.Store(p)
+	}
+	return *p
 }
+
+// lately are pieces that were made not long ago. A text comes again and again, in events, in the state and in the next request, and to
+// compare a piece costs a tenth of hashing it. They are about a kilobyte each.
+var (
+	lately [2048]atomic.Pointer[Piece]
+	seed   = maphash.MakeSeed()
+)
 
 // cut finds the end of the first piece of a text by a rolling hash of the last 64 bytes: it does not matter what stands
 // before them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -152,4 +153,43 @@ func FuzzJoin(f *testing.F) {
 			t.Fatalf("got %q for %q", got, a)
 		}
 	})
+}
+
+func TestATextThatComesAgainIsTheSamePieces(t *testing.T) {
+	text := noise(11, 100_000)
+	first, again := piece.Split(text), piece.Split(bytes.Clone(text))
+	if len(first) != len(again) {
+		t.Fatalf("%d pieces became %d", len(first), len(again))
+	}
+	same := 0
+	for i, p := range first {
+		if q := again[i]; q.Hash != p.Hash || !bytes.Equal(q.Data, p.Data) {
+			t.Fatalf("piece %d is %v, and was %v", i, q.Hash, p.Hash)
+		}
+		if &p.Data[0] == &again[i].Data[0] {
+			same++
+		}
+	}
+	if same < len(first)/2 { // two may want one place, and then the older one is forgotten
+		t.Errorf("%d of %d pieces were not made anew, want most", same, len(first))
+	}
+}
+
+// Far more pieces than are remembered, in several hands at once.
+func TestWhatIsRememberedIsNeverTakenForAnother(t *testing.T) {
+	var wg sync.WaitGroup
+	for hand := range 2 {
+		wg.Go(func() {
+			for i := range 30 {
+				text := noise(uint64(i+hand*15), 100_000)
+				for _, p := range piece.Split(text) {
+					if !piece.Intact(p.Hash, p.Data) {
+						t.Errorf("the data of piece %v of text %d are those of another", p.Hash, i)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
