@@ -4,7 +4,8 @@ import "time"
 
 // A write costs about as much for one run as for ten. So the writer has a number of writes to spend at once, and gets one back
 // every few milliseconds: whoever writes now and then is written at once, and where many write all the time, a write gathers what
-// they have for a moment nobody sees. Nothing that somebody waits for is gathered: a promise, or room in a queue that is full.
+// they have for a moment nobody sees. Nothing that somebody waits for is gathered: a promise, or room in a queue that is full. Nor is
+// what is no longer light: its write costs what its bytes cost, and the promise that comes behind it would have to wait for it.
 const (
 	gatherFor = 4 * time.Millisecond
 	atOnce    = 16 // writes that need not gather, after a silence

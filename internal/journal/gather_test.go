@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,6 +130,34 @@ func TestNobodyWhoWaitsIsGathered(t *testing.T) {
 		}
 		if took := time.Since(began); took > 0 {
 			t.Errorf("who had to wait for room waited for %v", took)
+		}
+	})
+}
+
+// Bytes cost the same however many share a write, and a promise that comes behind them would wait for all of them.
+func TestWhatIsHeavyIsNotGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		j := journal.Open(m, journal.Options{})
+		defer j.Close()
+		logs := crowd(j, 3)
+		for _, l := range logs {
+			defer l.Close()
+		}
+		say := func(l *journal.Log, text string) int { // at one moment: time stands still
+			must(t, l.Append(t.Context(), batch(event.TextDelta{Item: "msg_1", Text: text})))
+			synctest.Wait()
+			return m.writeCount()
+		}
+		before := -1
+		for now := 0; now > before; { // until the writes that need not gather are spent
+			before, now = now, say(logs[0], "x")
+		}
+		if now := say(logs[1], "x"); now != before {
+			t.Fatalf("a token made write %d at once, want it gathered with the one before", now)
+		}
+		if now := say(logs[2], strings.Repeat("x", 40<<10)); now != before+1 {
+			t.Errorf("after 40 kB there were %d writes, want %d", now, before+1)
 		}
 	})
 }
