@@ -18,7 +18,9 @@ func tag(b *strings.Builder, name, attributes, text string) {
 	if attributes != "" {
 		attributes = " " + attributes
 	}
-	fmt.Fprintf(b, "<%s%s>\n%s\n</%s>\n\n", name, attributes, inert(name, text), name)
+	for _, part := range []string{"<", name, attributes, ">\n", inert(name, text), "\n</", name, ">\n\n"} {
+		b.WriteString(part)
+	}
 }
 
 // inert takes the sting out of a text that would end its section.
@@ -32,11 +34,20 @@ func inert(name, text string) string {
 
 // findings writes what came of the steps.
 func findings(b *strings.Builder, p Plan, res map[string]Result) {
+	size := 0
+	for _, step := range p.Steps {
+		if r, ok := res[step.ID]; ok {
+			size += len(r.Text) + len(r.Error) + 2*len(step.Title) + 64
+		}
+	}
+	b.Grow(size) // at once: it may be all that was found so far
 	for _, step := range p.Steps {
 		r, ok := res[step.ID]
+		if !ok {
+			continue
+		}
 		about := fmt.Sprintf("step=%q title=%q", step.ID, step.Title)
 		switch {
-		case !ok:
 		case r.Text != "":
 			tag(b, "finding", about, r.Text)
 		default:

@@ -40,6 +40,9 @@ type reference struct {
 	escaped bool
 }
 
+// mostReference is about how long a reference is at most.
+const mostReference = 64
+
 func (r reference) String() string {
 	mark := '@'
 	if r.escaped {
@@ -113,11 +116,14 @@ func withoutEscapes(text []byte) (plain []byte, changed bool) {
 		}
 		rest = rest[n:]
 	}
-	if len(plain) == len(text) || !bytes.Equal(withEscapes(plain), text) {
+	if len(plain) == len(text) || bytes.Contains(plain, lineSeparator) || bytes.Contains(plain, paragraphSeparator) {
 		return text, false
 	}
 	return plain, true
 }
+
+// What json.HTMLEscape escapes beside < > and &.
+var lineSeparator, paragraphSeparator = []byte("\u2028"), []byte("\u2029")
 
 func withEscapes(plain []byte) []byte {
 	var b bytes.Buffer
@@ -164,7 +170,14 @@ func hasLong(data []byte) bool {
 
 // shortenLines is shorten for each line of a chunk. The data is not changed.
 func shortenLines(ctx context.Context, by shortener, threadNo int64, data []byte) ([]byte, error) {
-	var out []byte
+	size := 0
+	for line := range bytes.Lines(data) {
+		if len(line) > longText {
+			line = line[:mostReference]
+		}
+		size += len(line)
+	}
+	out := make([]byte, 0, size)
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte{'\n'})
 		short, err := by.shorten(ctx, threadNo, line)
