@@ -32,6 +32,22 @@ func TestFormsOfAWordHaveOneStem(t *testing.T) {
 	}
 }
 
+func TestSentencesEndWhereAReaderWouldEndThem(t *testing.T) {
+	for text, want := range map[string][]string{
+		"One, e.g. This. Two!":                         {"One, e.g. This.", "Two!"},
+		`He said "no." Then (see Fig. 3) he left.`:     {`He said "no."`, "Then (see Fig. 3) he left."},
+		"It has 3.5 m. and no more. (Dr. No.) Why? so": {"It has 3.5 m. and no more.", "(Dr. No.) Why? so"},
+		"**Bold.** Next… last ":                        {"**Bold.**", "Next… last"},
+		"他说：“好。”然后走了！真的？（是。）":                          {"他说：“好。”", "然后走了！", "真的？", "（是。）"},
+		"Ä. Ö.\u00a0Ü. ß":                              {"Ä.", "Ö.\u00a0Ü.", "ß"},
+		"... ! ":                                       {"...", "!"},
+	} {
+		if got := prose.Sentences(text); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzSentences(f *testing.F) {
 	f.Add("One, e.g. this. Two!\n\n- three (3)? yes\n| a | b |\n```\ncode\n```\n四。五！")
 	f.Fuzz(func(t *testing.T, text string) {

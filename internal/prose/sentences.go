@@ -1,6 +1,10 @@
 package prose
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Sentences are the stretches of a passage that can be quoted on their own: sentences of prose and of list
 // items, and rows of tables. Each is a substring of the passage.
@@ -52,37 +56,40 @@ var abbreviations = set("e.g. i.e. etc. vs. cf. no. approx. fig. dr. mr. mrs. ms
 func splitSentences(line string) []string {
 	var out []string
 	start := 0
-	r := []rune(line)
 	take := func(end int) {
-		if s := strings.TrimSpace(string(r[start:end])); s != "" {
+		if s := strings.TrimSpace(line[start:end]); s != "" {
 			out = append(out, s)
 		}
 		start = end
 	}
-	for i := 0; i < len(r); i++ {
-		switch r[i] {
+	for i, r := range line {
+		if i < start {
+			continue // a quotation mark or a bracket that was taken with its sentence
+		}
+		switch r {
 		case '。', '！', '？':
-			end := i + 1
-			for end < len(r) && strings.ContainsRune("”’）」』)", r[end]) {
-				end++
-			}
-			take(end)
-			i = end - 1
+			take(behind(line, i+utf8.RuneLen(r), "”’）」』)"))
 		case '.', '!', '?':
-			end := i + 1
-			for end < len(r) && strings.ContainsRune(`"')*_`+"`", r[end]) {
-				end++
-			}
-			if end == len(r) || r[end] != ' ' || end+1 < len(r) && r[end+1] >= 'a' && r[end+1] <= 'z' {
+			end := behind(line, i+1, `"')*_`+"`")
+			next := line[end:]
+			if next == "" || next[0] != ' ' || len(next) > 1 && next[1] >= 'a' && next[1] <= 'z' {
 				continue
 			}
-			if fields := strings.Fields(string(r[start : i+1])); len(fields) > 0 && abbreviations[strings.ToLower(strings.TrimLeft(fields[len(fields)-1], "(*_"))] {
-				continue
+			if !abbreviations[strings.ToLower(strings.TrimLeft(lastWord(line[start:i+1]), "(*_"))] {
+				take(end)
 			}
-			take(end)
-			i = end - 1
 		}
 	}
-	take(len(r))
+	take(len(line))
 	return out
+}
+
+// behind is the first place from some on at which none of the marks stands.
+func behind(line string, from int, marks string) int {
+	return len(line) - len(strings.TrimLeft(line[from:], marks))
+}
+
+// lastWord is what a text has behind its last space.
+func lastWord(text string) string {
+	return text[len(strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsSpace(r) })):]
 }
