@@ -55,8 +55,8 @@ type taken struct {
 // per says how much of it a step took.
 func (t taken) per() string {
 	n := float64(researchSteps)
-	return fmt.Sprintf("left out: %s of model and tool; counted: %s CPU, %.1f commits, %.0f events, %.1f kB of state, %s allocations of %.0f kB",
-		short(t.Own/researchSteps), short(t.CPU/researchSteps), float64(t.Commits)/n, float64(t.Events)/n, float64(t.State)/n/1e3, thousands(t.Allocs/researchSteps), float64(t.Bytes)/n/1e3)
+	return fmt.Sprintf("in all %s, of which %s of model and tool are left out; counted: %s CPU with theirs, %.1f commits, %.0f events, %.1f kB of state, %s allocations of %.0f kB",
+		short((t.Wall+t.Own)/researchSteps), short(t.Own/researchSteps), short(t.CPU/researchSteps), float64(t.Commits)/n, float64(t.Events)/n, float64(t.State)/n/1e3, thousands(t.Allocs/researchSteps), float64(t.Bytes)/n/1e3)
 }
 
 // researching measures what the workflow of a research costs, with a model and a search that take no time.
@@ -162,7 +162,7 @@ func researchOnce(ctx context.Context, rt *tributary.Runtime, own *ownTime, para
 	if err == nil {
 		run, err = rt.Wait(ctx, "", run.ID)
 	}
-	t.Wall, t.Own = time.Since(began), own.take()/time.Duration(parallel)
+	t.Wall, t.Own = time.Since(began), own.take()/time.Duration(min(parallel, runtime.GOMAXPROCS(0)))
 	t.Wall -= t.Own
 	t.CPU, t.Commits = cpu()-worked, int(store.Commits()-commits)
 	runtime.ReadMemStats(&after)
@@ -203,8 +203,8 @@ func syncOf(dir string) (time.Duration, error) {
 	return all.at(0.5), f.Close()
 }
 
-// ownTime is what the model and the tool of the measurement take themselves. Where several work at once, each is counted with its
-// share.
+// ownTime is what the model and the tool of the measurement take themselves. They only compute, so that no more of them are at it at
+// once than there are processors: of what several took together, at least that share passed on the clock.
 type ownTime struct{ spent atomic.Int64 }
 
 func (o *ownTime) since(began time.Time) { o.spent.Add(int64(time.Since(began))) }
