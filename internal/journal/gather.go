@@ -5,10 +5,12 @@ import "time"
 // A write costs about as much for one run as for ten. So the writer has a number of writes to spend at once, and gets one back
 // every few milliseconds: whoever writes now and then is written at once, and where many write all the time, a write gathers what
 // they have for a moment nobody sees. Nothing that somebody waits for is gathered: a promise, or room in a queue that is full. Nor is
-// what is no longer light: its write costs what its bytes cost, and the promise that comes behind it would have to wait for it.
+// a queue that has become costly: sharing a write saves little of its cost, and the promise that comes behind it would wait for all of it.
 const (
 	gatherFor = 4 * time.Millisecond
 	atOnce    = 16 // writes that need not gather, after a silence
+	// costlyBytes is from where on the bytes of a run's queue cost about as much as a write does.
+	costlyBytes = 48 << 10
 )
 
 // pace says when the next write may begin. It is the writer's alone, but for hurry.

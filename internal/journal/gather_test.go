@@ -135,7 +135,7 @@ func TestNobodyWhoWaitsIsGathered(t *testing.T) {
 }
 
 // Bytes cost the same however many share a write, and a promise that comes behind them would wait for all of them.
-func TestWhatIsHeavyIsNotGathered(t *testing.T) {
+func TestWhatIsCostlyIsNotGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		j := journal.Open(m, journal.Options{})
@@ -156,8 +156,8 @@ func TestWhatIsHeavyIsNotGathered(t *testing.T) {
 		if now := say(logs[1], "x"); now != before {
 			t.Fatalf("a token made write %d at once, want it gathered with the one before", now)
 		}
-		if now := say(logs[2], strings.Repeat("x", 40<<10)); now != before+1 {
-			t.Errorf("after 40 kB there were %d writes, want %d", now, before+1)
+		if now := say(logs[2], strings.Repeat("x", 50<<10)); now != before+1 {
+			t.Errorf("after 50 kB there were %d writes, want %d", now, before+1)
 		}
 	})
 }

@@ -102,7 +102,7 @@ func (l *Log) Enqueue(ctx context.Context, b Batch) (Ticket, error) {
 	if much {
 		l.queue, l.preparing = nil, true
 	}
-	heavy := err == nil && q.size() >= lightBytes
+	costly := err == nil && q.size() >= costlyBytes
 	l.mu.Unlock()
 	if err != nil {
 		return Ticket{}, err
@@ -113,7 +113,7 @@ func (l *Log) Enqueue(ctx context.Context, b Batch) (Ticket, error) {
 	if first || much {
 		l.j.markDirty(l)
 	}
-	if b.Promise || heavy {
+	if b.Promise || costly {
 		l.j.press()
 	}
 	return Ticket{q}, nil
