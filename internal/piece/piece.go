@@ -136,11 +136,16 @@ var (
 func (g grain) cut(text []byte) int {
 	end := min(len(text), g.most)
 	under := uint64(1) << (64 - g.bits) // of one hash in 1<<bits
+	if end <= g.least {
+		return end
+	}
 	var h uint64
-	for i := g.least - 64; i < end; i++ {
-		h = h<<1 + gear[text[i]]
-		if i >= g.least && h < under {
-			return i + 1
+	for _, c := range text[g.least-64 : g.least] {
+		h = h<<1 + gear[c]
+	}
+	for i, c := range text[g.least:end] {
+		if h = h<<1 + gear[c]; h < under {
+			return g.least + i + 1
 		}
 	}
 	return end
