@@ -31,6 +31,7 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, rec *record, m model.
 	a := &answer{w: w, provider: info.Provider, citable: c.opts.Citable, taken: c.opts.Taken}
 	a.price, _ = m.(Pricer)
 	meter := c.policy.Limits.Meter()
+	var pace pace
 	for part, err := range m.Stream(ctx, req) {
 		watch.stop()
 		if unrecorded := rec.answered(ctx); unrecorded != nil {
@@ -51,7 +52,8 @@ func (c *call) stream(ctx context.Context, w *turn.Writer, rec *record, m model.
 		if err := a.write(ctx, part); err != nil {
 			return fin, &writeError{err}
 		}
-		// The time that readers of the run take is not the model's.
+		pace.hold(ctx, meter.Said())
+		// The time that readers of the run take, and that we let it wait, is not the model's.
 		watch.start()
 	}
 	return fin, &model.Error{Class: model.Broken, Provider: info.Provider, Message: "the answer broke off before its end"}

@@ -112,6 +112,9 @@ func (m *Meter) Take(part Part) error {
 	return nil
 }
 
+// Said is how many bytes of text and arguments the answer has.
+func (m *Meter) Said() int { return m.text + m.arguments }
+
 func over(n, limit int) bool { return limit >= 0 && n > limit }
 
 // at counts a place that was not there before. Nearly always it is the one of the part before.
