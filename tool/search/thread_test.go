@@ -106,11 +106,11 @@ func TestAConversationFindsWhatWasUploadedToItAndNobodyElseDoes(t *testing.T) {
 	ix := opened(t, Options{Sources: []Source{{Label: "docs", FS: docs()}}})
 	anna, bert := newConversation(t, ix, nil), newConversation(t, ix, nil)
 	anna.finds("harbour dues for sailing boats")
-	anna.put("uploads/dues.pdf", "%PDF of which the text lies beside it")
-	anna.put("uploads/dues.pdf.md", "# Harbour dues\n\nSailing boats pay four euros a night.\n")
+	anna.put("uploads/dues.html", "<h1>Harbour dues</h1><p>Sailing boats pay four euros each night, and their text lies beside this.")
+	anna.put("uploads/dues.html.md", "# Harbour dues\n\nSailing boats pay four euros a night.\n")
 	anna.put("workspace/notes.md", "# Harbour dues for sailing boats\n\nThe agent's own notes.\n")
-	res := anna.finds("harbour dues for sailing boats", "/mnt/user-data/uploads/dues.pdf.md#harbour-dues")
-	if got, want := res.Content[0].Text, "Source: Harbour dues (/mnt/user-data/uploads/dues.pdf.md#harbour-dues, line 3)\n\nSailing boats pay four euros a night."; got != want {
+	res := anna.finds("harbour dues for sailing boats", "/mnt/user-data/uploads/dues.html.md#harbour-dues")
+	if got, want := res.Content[0].Text, "Source: Harbour dues (/mnt/user-data/uploads/dues.html.md#harbour-dues, line 3)\n\nSailing boats pay four euros a night."; got != want {
 		t.Errorf("the model is shown %q, want %q", got, want)
 	}
 	bert.finds("harbour dues for sailing boats")
@@ -121,7 +121,7 @@ func TestAConversationFindsWhatWasUploadedToItAndNobodyElseDoes(t *testing.T) {
 	if res := anna.call(anna.search, `{"query":"journal","limit":1}`); len(res.Blocks) != 1 {
 		t.Errorf("%d passages, want 1", len(res.Blocks))
 	}
-	if err := os.Remove(filepath.Join(anna.dir, "uploads/dues.pdf.md")); err != nil {
+	if err := os.Remove(filepath.Join(anna.dir, "uploads/dues.html.md")); err != nil {
 		t.Fatal(err)
 	}
 	if res := anna.finds("harbour zebras giraffes lions"); !strings.Contains(res.Content[0].Text, "No document has: zebras, giraffes, lions.") {
