@@ -60,6 +60,9 @@ const Everybody = skill.Everybody
 // SkillTool is the name of the tool with which models load skills.
 const SkillTool = "load_skill"
 
+// mostSkillText is how many bytes of a skill a model is shown at once. One of a hundred that people publish has more.
+const mostSkillText = 40_000
+
 // SkillsIn are the skills in a data folder, which need not belong to this process.
 func SkillsIn(dir string) *Skills { return &Skills{skill.New(dir)} }
 
@@ -162,6 +165,7 @@ func (s *Skills) Options(withFiles bool, room func(folder *os.Root, bytes int64,
 	within := path.Join(files.Top, skillFolder("")) + "/" // put together here: there may be hundreds of them, before every run
 	return &middleware.SkillOptions{
 		Tool: SkillTool,
+		Most: mostSkillText + 1000, // what is said before it is not to cost it a byte
 		List: func(_ context.Context, step *agent.Step) ([]middleware.Skill, error) {
 			all, err := s.kept.List(step.Config().Owner)
 			var out []middleware.Skill
@@ -181,9 +185,13 @@ func (s *Skills) Options(withFiles bool, room func(folder *os.Root, bytes int64,
 				if err != nil {
 					return err
 				}
-				n, err := skill.Unfold(folder, thread, skillFolder(k.Name), room)
+				long, at := len(text) > mostSkillText, path.Join(files.Top, skillFolder(k.Name))
+				n, err := skill.Unfold(folder, thread, skillFolder(k.Name), long, room)
 				if n > 0 && err == nil {
-					text = fmt.Sprintf("The files that the skill speaks of are in %s.\n\n%s", path.Join(files.Top, skillFolder(k.Name)), text)
+					text = fmt.Sprintf("The files that the skill speaks of are in %s.\n\n%s", at, text)
+				}
+				if long && err == nil {
+					text = fmt.Sprintf("The instructions are long, and a part in the middle is left out here. All of them are in %s; read that part there.\n\n%s", path.Join(at, skill.File), text)
 				}
 				return err
 			})

@@ -74,6 +74,39 @@ func TestSkillsAreListedInstalledAndRemoved(t *testing.T) {
 	do(1, []string{"skills", "remove", "report"}, "there is no skill", "built in")
 }
 
+// A repository of skills is installed as a whole, as it is; what cannot be is named, and holds up nothing.
+func TestARepositoryOfSkillsIsInstalledAsAWhole(t *testing.T) {
+	dir, do := inFolder(t)
+	repo := t.TempDir()
+	for name, text := range map[string]string{
+		"README.md":                           "Skills.",
+		".claude-plugin/marketplace.json":     `{"name":"x"}`,
+		"skills/one/SKILL.md":                 "---\nname: one\ndescription: Does one.\n---\nOne.",
+		"skills/one/evals/inner/SKILL.md":     "---\nname: inner\ndescription: A part of one.\n---\n",
+		"plugins/b/skills/Two Words/skill.md": "---\nname: Two Words\ndescription: Does two.\n---\nTwo.",
+		"plugins/b/node_modules/x/SKILL.md":   "---\nname: three\ndescription: x\n---\n",
+	} {
+		at := filepath.Join(repo, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(0, []string{"skills", "check", repo}, "2 skills can be installed, 0 cannot")
+	do(0, []string{"skills", "install", repo}, "one is installed, 2 files", "two-words is installed, 1 files")
+	for name, want := range map[string]bool{"one": true, "two-words": true, "inner": false, "three": false} {
+		if _, err := os.Stat(filepath.Join(dir, "skills", "custom", "local", name, "SKILL.md")); (err == nil) != want {
+			t.Errorf("%s: installed %t, want %t", name, err == nil, want)
+		}
+	}
+	do(1, []string{"skills", "install", repo}, "there is a skill one already", "2 of 2 skills")
+	do(0, []string{"skills", "install", repo, "--replace"}, "one is installed")
+	if err := os.WriteFile(filepath.Join(repo, "skills", "one", "SKILL.md"), []byte("# no head"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	do(1, []string{"skills", "install", repo, "--replace"}, "two-words is installed", "1 of 2 skills")
+	do(1, []string{"skills", "install", t.TempDir()}, "there is no SKILL.md at its top")
+}
+
 // A person activates a skill by its name, in a run of the whole program; the files of the skill are in the thread's folder then.
 func TestASkillIsUsedByARun(t *testing.T) {
 	dir, do := inFolder(t)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tributary-ai/tributary/tool/search"
 )
 
 func TestFoldersOfDocumentsAreAddedSearchedAndRemoved(t *testing.T) {
@@ -39,6 +41,49 @@ func TestFoldersOfDocumentsAreAddedSearchedAndRemoved(t *testing.T) {
 		code := command(t.Context(), append([]string{"--data", data, "docs"}, step.args...), strings.NewReader(""), &out, &out)
 		if code != step.code || !strings.Contains(out.String(), step.says) {
 			t.Errorf("docs %v: code %d and\n%s\nwant %d and\n%s", step.args, code, out.String(), step.code, step.says)
+		}
+	}
+}
+
+// The whole program: an upload is found by the conversation that has it, and by no other.
+func TestAConversationSearchesItsUploads(t *testing.T) {
+	dir, do := inFolder(t)
+	do(0, []string{"chat", "hello"})
+	threads, err := filepath.Glob(filepath.Join(dir, "threads", "local", "*"))
+	if err != nil || len(threads) != 1 {
+		t.Fatalf("the threads are %q, %v", threads, err)
+	}
+	if err := os.WriteFile(filepath.Join(threads[0], "uploads", "dues.md"), []byte("# Harbour dues\n\nSailing boats pay four euros a night.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, _, _ := strings.Cut(filepath.Base(threads[0]), ".")
+	const question = "What do sailing boats pay in harbour dues?"
+	do(0, []string{"chat", "--thread", id, question}, "four euros a night", "/mnt/user-data/uploads/dues.md")
+	var out bytes.Buffer
+	if code := command(t.Context(), []string{"--data", dir, "chat", question}, strings.NewReader(""), &out, &out); code != 0 || strings.Contains(out.String(), "four euros") {
+		t.Errorf("another conversation is told, with code %d:\n%s", code, &out)
+	}
+}
+
+func TestIndexingManyFilesDrawsABarThatGoesAway(t *testing.T) {
+	for _, tt := range []struct {
+		what  string
+		files int
+		live  bool
+		want  string
+	}{
+		{"many files on a terminal", 100, true, "\rindexing documents [##############################] 100/100\r\x1b[K"},
+		{"few files", 49, true, ""},
+		{"many files, into a file", 100, false, ""},
+	} {
+		var out bytes.Buffer
+		p := &progress{out: &out, live: tt.live}
+		for i := range tt.files {
+			p.show(search.Progress{Done: i + 1, Total: tt.files})
+		}
+		p.done()
+		if got := out.String(); tt.want == "" && got != "" || !strings.HasSuffix(got, tt.want) || tt.want != "" && !strings.HasPrefix(got, "\rindexing documents [..............................] 1/100\r") {
+			t.Errorf("%s: drawn %q, want %q at the end", tt.what, got, tt.want)
 		}
 	}
 }

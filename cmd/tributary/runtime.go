@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/tributary-ai/tributary/docs"
 	"github.com/tributary-ai/tributary/model/registry"
 	"github.com/tributary-ai/tributary/tool"
+	"github.com/tributary-ai/tributary/tool/files"
 	"github.com/tributary-ai/tributary/tool/search"
 )
 
@@ -47,7 +49,7 @@ func (e *env) open(config Config, log *slog.Logger) (*runtime, error) {
 	if opt.Memory, err = config.memory(models); err != nil {
 		return nil, errors.Join(err, hands.Close())
 	}
-	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait)}, hands.tools()...)
+	opt.Log, opt.Models, opt.Tools = log, models, append([]tool.Tool{search.ToolOf(d.wait, search.Area{Folder: files.Uploads, Label: path.Join(files.Top, files.Uploads)})}, hands.tools()...)
 	opt.Middleware = hands.middleware
 	opt.Expert = ownExperts(config, opt.Tools, log)
 	if opt.Graphs, err = researchGraphs(config, models, hands, opt.Tools, log); err != nil {

@@ -3,14 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/tributary-ai/tributary"
+	"github.com/tributary-ai/tributary/internal/skill"
 	"github.com/tributary-ai/tributary/tool"
 )
 
@@ -53,32 +56,76 @@ func (skillsListCmd) Run(e *env) error {
 }
 
 type skillsInstallCmd struct {
-	From    string `arg:"" type:"path" help:"The folder, or the archive (.skill or .zip)."`
+	From    string `arg:"" type:"path" help:"The folder, the archive (.skill or .zip), or a folder with many skills in it."`
 	Public  bool   `help:"For all users of the server."`
-	Replace bool   `help:"Replace a skill of the same name."`
+	Replace bool   `help:"Replace skills of the same name."`
 }
 
-// Run installs a skill and says what is in it.
+// Run installs a skill, or all those in a repository of them, and says what is in each.
 func (c skillsInstallCmd) Run(e *env) error {
-	r, err := tributary.SkillsIn(e.config.Data).Install(e.ctx, skillOwner(c.Public), c.From, c.Replace)
+	skills := tributary.SkillsIn(e.config.Data)
+	all, err := skillsBelow(c.From)
 	if err != nil {
 		return fmt.Errorf("install %s: %w", c.From, err)
 	}
-	fmt.Fprintf(e.stdout, "%s is installed, %d files of %d bytes together. Agents can use it at once; people with /%s.\n", r.Skill.Name, r.Files, r.Bytes, r.Skill.Name)
+	if len(all) == 0 { // an archive, or nothing: the error says what is missing
+		all = []string{c.From}
+	}
+	bad := 0
+	for _, from := range all {
+		r, err := skills.Install(e.ctx, skillOwner(c.Public), from, c.Replace)
+		if err != nil && len(all) == 1 {
+			return fmt.Errorf("install %s: %w", from, err)
+		}
+		if err != nil {
+			bad++
+			fmt.Fprintf(e.stdout, "%s: %v\n", from, err)
+			continue
+		}
+		tellInstalled(e.stdout, r)
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d skills in %s could not be installed", bad, len(all), c.From)
+	}
+	return nil
+}
+
+// tellInstalled says what is in a skill.
+func tellInstalled(w io.Writer, r tributary.SkillReport) {
+	fmt.Fprintf(w, "%s is installed, %d files of %d bytes together. Agents can use it at once; people with /%s.\n", r.Skill.Name, r.Files, r.Bytes, r.Skill.Name)
 	for _, s := range r.Scripts {
 		does := "nothing that stands out"
 		if len(s.Hints) > 0 {
 			does = strings.Join(s.Hints, ", ")
 		}
-		fmt.Fprintf(e.stdout, "script %s (%s): %s\n", s.Name, s.Kind, does)
+		fmt.Fprintf(w, "script %s (%s): %s\n", s.Name, s.Kind, does)
 	}
 	if len(r.Scripts) > 0 {
-		fmt.Fprintln(e.stdout, "Read scripts before you let an agent run them: this was a look at words, and proves nothing.")
+		fmt.Fprintln(w, "Read scripts before you let an agent run them: this was a look at words, and proves nothing.")
 	}
 	if len(r.Skill.Secrets) > 0 {
-		fmt.Fprintf(e.stdout, "It says that it needs secrets, which it is not given: %s\n", strings.Join(r.Skill.Secrets, ", "))
+		fmt.Fprintf(w, "It says that it needs secrets, which it is not given: %s\n", strings.Join(r.Skill.Secrets, ", "))
 	}
-	return nil
+}
+
+// skillsBelow are the folders at or below one that are skills. What is within a skill is a part of it.
+func skillsBelow(folder string) (all []string, err error) {
+	err = filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !entry.IsDir():
+			return nil
+		case entry.Name() == ".git" || entry.Name() == "node_modules":
+			return fs.SkipDir
+		}
+		files, err := os.ReadDir(name)
+		if err == nil && slices.ContainsFunc(files, func(f fs.DirEntry) bool { return skill.IsMain(f.Name()) }) {
+			all, err = append(all, name), fs.SkipDir
+		}
+		return err
+	})
+	return all, err
 }
 
 type skillsRemoveCmd struct {
@@ -199,30 +246,21 @@ func (c skillsCheckCmd) Run(e *env) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	skills, good, bad := tributary.SkillsIn(temp), 0, 0
-	err = filepath.WalkDir(c.Folder, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && entry.Name() == ".git":
-			return fs.SkipDir
-		case entry.Name() != "SKILL.md":
-			return nil
-		}
-		r, err := skills.Install(e.ctx, "", filepath.Dir(name), true)
-		if err != nil {
-			bad++
-			fmt.Fprintf(e.stdout, "%s: %v\n", filepath.Dir(name), err)
-			return nil
-		}
-		good++
-		fmt.Fprintf(e.stdout, "%s: %s, %d files, %d scripts\n", filepath.Dir(name), r.Skill.Name, r.Files, len(r.Scripts))
-		return nil
-	})
+	all, err := skillsBelow(c.Folder)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%d skills can be installed, %d cannot\n", good, bad)
+	skills, good := tributary.SkillsIn(temp), 0
+	for _, from := range all {
+		r, err := skills.Install(e.ctx, "", from, true)
+		if err != nil {
+			fmt.Fprintf(e.stdout, "%s: %v\n", from, err)
+			continue
+		}
+		good++
+		fmt.Fprintf(e.stdout, "%s: %s, %d files, %d scripts\n", from, r.Skill.Name, r.Files, len(r.Scripts))
+	}
+	fmt.Fprintf(e.stdout, "%d skills can be installed, %d cannot\n", good, len(all)-good)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-ai/tributary/tool"
+	"github.com/tributary-ai/tributary/tool/search"
 	"github.com/tributary-ai/tributary/tool/web"
 )
 
@@ -71,7 +72,7 @@ func webKit(_ *env, config Config, log *slog.Logger) (kit, error) {
 		}
 		searcher.Engines = append(searcher.Engines, engine)
 	}
-	k := kit{group: web.Group, tools: append(searcher.Tools(), fetcher.Tool()), close: func() error {
+	k := kit{group: web.Group, tools: append(searcher.Tools(), search.Keep(fetcher.Tool())), close: func() error {
 		searcher.Close()
 		fetcher.Close()
 		return nil

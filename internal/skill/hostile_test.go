@@ -103,7 +103,7 @@ func hostile(t testing.TB) map[string][]byte {
 	all["a head without end"] = archive(t, file(skill.File, "---\nname: evil\n"))
 	all["no description"] = archive(t, file(skill.File, "---\nname: evil\n---\n"))
 	all["not text"] = archive(t, file(skill.File, head+"\xff\xfe"))
-	for _, name := range []string{"../evil", "a/b", "/etc", "Evil", "a b", "..", strings.Repeat("a", 65), ".lock", "évil"} {
+	for _, name := range []string{"../evil", "a/b", "/etc", "..", strings.Repeat("a", 65), ".lock", "Evil/Twin", `a\b`, "evil; rm", "-", "évil/x"} {
 		all[fmt.Sprintf("it calls itself %q", name)] = archive(t, file(skill.File, "---\nname: "+name+"\ndescription: x\n---\n"))
 	}
 	bomb := "---\nname: evil\na: &a [x,x,x,x,x,x,x,x,x]\n"

@@ -79,7 +79,7 @@ func (s *Skills) Install(owner, from string, replace bool) (Report, error) {
 		if err != nil {
 			return Report{}, err
 		}
-		return s.install(owner, strings.ToLower(filepath.Base(from)), entries, replace)
+		return s.install(owner, filepath.Base(from), entries, replace)
 	}
 	file, err := os.Open(from)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Skills) Unpack(owner, name string, from io.ReaderAt, size int64, replac
 	if top == "" {
 		top = strings.TrimSuffix(name, path.Ext(name))
 	}
-	return s.install(owner, strings.ToLower(top), entries, replace)
+	return s.install(owner, top, entries, replace)
 }
 
 // inFolder lists the files of a folder. What tools leave behind there is passed over.
@@ -162,7 +162,7 @@ func inArchive(archive *zip.Reader) (all []entry, top string, err error) {
 		}
 		all = append(all, entry{name, int64(f.UncompressedSize64), max(int64(f.CompressedSize64), 1), f.Open})
 	}
-	if slices.ContainsFunc(all, func(e entry) bool { return e.name == File }) || len(all) == 0 {
+	if mainOf(all) >= 0 || len(all) == 0 {
 		return all, "", nil
 	}
 	top, _, _ = strings.Cut(all[0].name, "/")
@@ -244,20 +244,18 @@ func check(fallback, origin string, entries []entry) (Report, error) {
 	if len(entries) > mostFiles {
 		return Report{}, refuse("it has more than %d files", mostFiles)
 	}
-	at := slices.IndexFunc(entries, func(e entry) bool { return e.name == File })
+	at := mainOf(entries)
 	if at < 0 {
 		return Report{}, refuse("there is no %s at its top", File)
 	}
+	entries[at].name = File
 	text, err := take(entries[at], mostText)
 	if err != nil {
 		return Report{}, err
 	}
-	name := nameIn(text)
-	if name == "" {
-		name = fallback
-	}
-	if !shelf.Valid(name) {
-		return Report{}, refuse("its name %q must be small letters, digits and dashes, 1 to 64 of them", clip(name))
+	name, err := nameOf(nameIn(text), fallback)
+	if err != nil {
+		return Report{}, err
 	}
 	if slices.Contains(taken, name) {
 		return Report{}, refuse("%s is no name for a skill: %s mean something else", name, strings.Join(taken, ", "))
@@ -306,17 +304,6 @@ func take(e entry, most int64) ([]byte, error) {
 		return nil, refuse("%q is packed more than %d times, as no honest file is", clip(e.name), mostRatio)
 	}
 	return data, nil
-}
-
-var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*["']?([^"'\n]*?)["']?[ \t]*$`)
-
-// nameIn is the name that a skill gives itself in its head; empty if it gives none.
-func nameIn(text []byte) string {
-	head, _, _ := split(text)
-	if m := nameLine.FindSubmatch(head); m != nil {
-		return string(m[1])
-	}
-	return ""
 }
 
 // languages are the endings of files that can be run.

@@ -50,7 +50,7 @@ func text(t testing.TB, s *skill.Skills, owner, name string) (out string, err er
 
 func TestTheBuiltInSkillsCanBeUsed(t *testing.T) {
 	s := skill.New(t.TempDir())
-	for _, name := range []string{"data-analysis", "deep-research", "report"} {
+	for _, name := range []string{"bootstrap", "data-analysis", "deep-research", "document-review", "report"} {
 		k, ok := find(t, s, "local", name)
 		if !ok || k.Problem != "" || k.Origin != skill.Builtin || len(k.Description) < 40 {
 			t.Errorf("%s: got %+v", name, k)
@@ -197,6 +197,41 @@ func TestASkillIsInstalledFromAFolderAndFromArchives(t *testing.T) {
 	}
 }
 
+// Authors write titles, other letters and other endings; one that was installed is called and looked for in one way all the same.
+func TestASkillIsInstalledHoweverItsAuthorSpellsItsName(t *testing.T) {
+	for _, c := range []struct{ folder, file, name, want string }{
+		{"x", "SKILL.md", "docker-hub", "docker-hub"},
+		{"x", "SKILL.md", "Docker Hub", "docker-hub"},
+		{"x", "SKILL.md", "docker_hub-automation", "docker-hub-automation"},
+		{"x", "SKILL.md", "Customer.io Automation", "customer-io-automation"},
+		{"x", "SKILL.md", "-21risk", "21risk"},
+		{"x", "SKILL.md", "two--dashes", "two--dashes"},
+		{"writing", "SKILL.md", "写作", "writing"},
+		{"My_Writing", "SKILL.md", "写作 two", "my-writing"},
+		{"Some Folder", "SKILL.md", "", "some-folder"},
+		{"x", "skill.md", "small", "small"},
+		{"x", "SKILLS.md", "many", "many"},
+	} {
+		from := filepath.Join(t.TempDir(), c.folder)
+		lay(t, from, map[string]string{c.file: "---\nname: " + c.name + "\ndescription: Does it.\n---\nText.", "more.md": "x"})
+		s := skill.New(t.TempDir())
+		r, err := s.Install("local", from, false)
+		if err != nil || r.Skill.Name != c.want || r.Files != 2 {
+			t.Errorf("%+v: got %+v, %v", c, r, err)
+			continue
+		}
+		if k, ok := find(t, s, "local", c.want); !ok || k.Problem != "" {
+			t.Errorf("%+v: it is listed as %+v", c, k)
+		}
+		if got, err := text(t, s, "local", c.want); got != "Text." || err != nil {
+			t.Errorf("%+v: its text is %q, %v", c, got, err)
+		}
+		if _, err := s.Change("local", c.want, func(files map[string][]byte) error { files["new.md"] = []byte("y"); return nil }); err != nil {
+			t.Errorf("%+v: it cannot be changed: %v", c, err)
+		}
+	}
+}
+
 func TestTheFilesOfASkillAreUnfoldedWithinTheFolder(t *testing.T) {
 	data, thread := t.TempDir(), t.TempDir()
 	lay(t, filepath.Join(data, "skills", "public", "x"), map[string]string{"SKILL.md": head, "scripts/a.py": "new", "b.md": "b"})
@@ -209,7 +244,7 @@ func TestTheFilesOfASkillAreUnfoldedWithinTheFolder(t *testing.T) {
 	s := skill.New(data)
 	unfold := func(room skill.Room) (n int, err error) {
 		err = s.Open("local", "x", func(folder fs.FS) error {
-			n, err = skill.Unfold(folder, root, "workspace/skills/x", room)
+			n, err = skill.Unfold(folder, root, "workspace/skills/x", false, room)
 			return err
 		})
 		return n, err
@@ -221,7 +256,7 @@ func TestTheFilesOfASkillAreUnfoldedWithinTheFolder(t *testing.T) {
 	if n, err := unfold(nil); n != 2 || err != nil {
 		t.Errorf("got %d, %v", n, err)
 	}
-	for name, want := range map[string]string{"workspace/skills/x/scripts/a.py": "new", "workspace/skills/x/b.md": "changed by the agent"} {
+	for name, want := range map[string]string{"workspace/skills/x/SKILL.md": head, "workspace/skills/x/scripts/a.py": "new", "workspace/skills/x/b.md": "changed by the agent"} {
 		if got, err := root.ReadFile(name); string(got) != want || err != nil {
 			t.Errorf("%s: got %q, %v; want %q", name, got, err, want)
 		}

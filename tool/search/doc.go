@@ -18,7 +18,10 @@
 //   - Where there is a model for embeddings, the meaning of passages has a say in their order beside their words. Whether anything
 //     is found the words decide alone. A model that fails or is slow delays an answer by a bounded time and is done without; its
 //     vectors are kept with the passages and go with them.
-//   - Where no passage has enough of the question, nothing is found: what comes nearest is about something else.
+//   - Where no passage has enough of the question, nothing is found: what comes nearest is about something else. Among more passages more
+//     is asked of one.
+//   - A call of the tool also finds what the thread of the call has of its own, in its folder: uploads, and pages that were kept. No call in
+//     another thread does.
 //   - Refreshing reads only files that may have changed, and remembers those that it could not read. A file's passages
 //     are replaced in one transaction, so a search sees a document as it was or as it is, and a crash leaves nothing half
 //     done.
@@ -29,5 +32,6 @@
 // then it waits for the files being written.
 //
 // Files: token.go and question.go take texts and questions apart, vocabulary.go, table.go, posting.go and batch.go keep what was found, rank.go, score.go,
-// closer.go and meaning.go put it in order, read.go and markdown.go read and cut documents, refresh.go and watch.go keep up with them.
+// closer.go and meaning.go put it in order, read.go and markdown.go read and cut documents, refresh.go and watch.go keep up with
+// them; tool.go is the tool, and thread.go what a thread has of its own.
 package search

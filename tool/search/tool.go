@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tributary-ai/tributary/item"
@@ -26,14 +27,16 @@ func (ix *Index) Tool() tool.Tool {
 	return ToolOf(func(context.Context) (*Index, error) { return ix, nil })
 }
 
-// ToolOf is the tool of an index that need not be open yet: each call asks for it, and waits with its caller.
-func ToolOf(index func(context.Context) (*Index, error)) tool.Tool {
-	return searching{tool.Func("search",
-		"Searches the local documents and returns the passages that answer best, with title, path and text. Quote them and cite each with its number. It says so when the documents do not answer.",
-		func(ctx context.Context, in arguments) (item.ToolResult, error) {
+// ToolOf is the tool of an index that need not be open yet: each call asks for it, and waits with its caller. A call finds the documents in
+// areas of its thread's folder too, and the pages that were kept there (see [Keep]); nobody else's calls do.
+func ToolOf(index func(context.Context) (*Index, error), areas ...Area) tool.Tool {
+	return searching{tool.FuncOfCall("search",
+		"Searches the local documents, with the uploads of this conversation and the pages that were read in it, and returns the passages that answer best, with title, path and text. Quote them and cite each with its number. It says so when the documents do not answer.",
+		func(ctx context.Context, call tool.Call, in arguments) (item.ToolResult, error) {
 			if in.Limit == 0 {
 				in.Limit = defaultLimit
 			}
+			in.Limit = min(max(in.Limit, 1), maxLimit)
 			ix, err := index(ctx)
 			if err != nil {
 				return item.ToolResult{}, err
@@ -42,10 +45,14 @@ func ToolOf(index func(context.Context) (*Index, error)) tool.Tool {
 			if err != nil {
 				return item.ToolResult{}, err
 			}
-			if len(found) == 0 {
-				return ix.nothing(ctx, in.Query)
+			own, missing, known, err := searchThread(ctx, call, areas, in.Query, in.Limit)
+			if err != nil {
+				return item.ToolResult{}, err
 			}
-			return shown(found), nil
+			if found = together(own, found, in.Limit); len(found) > 0 {
+				return shown(found), nil
+			}
+			return ix.nothing(ctx, in.Query, func(word string) bool { return !known || slices.Contains(missing, word) })
 		})}
 }
 
@@ -58,12 +65,13 @@ func (s searching) Spec() tool.Spec {
 	return spec
 }
 
-// nothing tells the model that the documents do not answer, and which words none of them has.
-func (ix *Index) nothing(ctx context.Context, query string) (item.ToolResult, error) {
+// nothing tells the model that the documents do not answer, and which words none of them has, the thread's own included.
+func (ix *Index) nothing(ctx context.Context, query string, elsewhere func(word string) bool) (item.ToolResult, error) {
 	missing, err := ix.Missing(ctx, query)
 	if err != nil {
 		return item.ToolResult{}, err
 	}
+	missing = slices.DeleteFunc(missing, func(word string) bool { return !elsewhere(word) })
 	says := fmt.Sprintf("No passage of the documents matches %q.", query)
 	if len(missing) > 0 {
 		says += fmt.Sprintf(" No document has: %s.", strings.Join(missing, ", "))
