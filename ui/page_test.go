@@ -384,7 +384,7 @@ func TestThreadsAreFoundRenamedAndDeletedWithUndo(t *testing.T) {
 	p.click(`.thread [aria-label^="Delete"]`)
 	p.until("one is gone", `document.querySelectorAll(".thread").length === 1`)
 	p.do("Page.navigate", map[string]any{"url": "about:blank"}, nil) // leaving the page ends the time to undo
-	for deadline := time.Now().Add(30 * time.Second); s.threads() != 1; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); s.threads() != 1; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the server still has %d threads, want 1", s.threads())
 		}

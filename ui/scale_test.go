@@ -26,10 +26,19 @@ func paragraph(n int) string {
 	return fmt.Sprintf("Paragraph %d: the river carries *boats* past kilometre %d, unhurriedly, and **nobody** counts them twice; that is all there is to say of it here.\n\n", n, 400+n)
 }
 
+// sentence is a part of a paragraph that does not end.
+func sentence(n int) string {
+	return fmt.Sprintf("Sentence %d: the river carries *boats* past kilometre %d, unhurriedly, and **nobody** counts them twice. ", n, 400+n)
+}
+
 // long says as many paragraphs as the question wants: "Long 500 every 10ms in words", or in pieces of some kilobytes. "after 400" lets the
-// first of them come at once.
+// first of them come at once. "Endless" says as many sentences in one paragraph.
 func long(asked string) scripted.Script {
 	f := strings.Fields(asked)
+	paragraph := paragraph
+	if f[0] == "Endless" {
+		paragraph = sentence
+	}
 	n, _ := strconv.Atoi(f[1]) // a test that says no number gets nothing
 	pace, _ := time.ParseDuration(f[3])
 	var b strings.Builder
@@ -105,16 +114,16 @@ func TestATokenCostsTheSameAtTheEndOfALongAnswer(t *testing.T) {
 	p.clean()
 }
 
-// A text that is joined in each frame is garbage in each frame. It is counted in bytes, which do not depend on how busy the machine is.
-func TestAFrameOfALongAnswerAllocatesNoMoreThanOneOfAShortOne(t *testing.T) {
+// A text that is joined or read in each frame is garbage in each frame. It is counted in bytes, which do not depend on how busy the machine is.
+func TestAFrameOfALongTextAllocatesNoMoreThanOneOfAShortOne(t *testing.T) {
 	s := newStage(t)
 	p := browse(t).open(s.url())
-	const few, many = 16, 5000 // paragraphs; the next but one of each is in words
-	allocated := func(before int) float64 {
+	p.size(1360, 900, false)
+	allocated := func(kind, shown, word string, before int) float64 {
 		p.visit(s.url() + "/#/")
 		p.reload()
-		p.ask(fmt.Sprintf("Long %d every 30ms after %d in words", before+100, before))
-		p.until("what came before is there", fmt.Sprintf(`document.querySelector(".message")?.textContent.includes("Paragraph %d:") && tributaryCounts.renders > 10`, before+1))
+		p.ask(fmt.Sprintf("%s %d every 30ms after %d in words", kind, before+100, before))
+		p.until("what came before is there", fmt.Sprintf(`document.querySelector(%q)?.textContent.includes("%s %d:") && tributaryCounts.renders > 10`, shown, word, before+1))
 		p.do("HeapProfiler.startSampling", map[string]any{"samplingInterval": 8192, "includeObjectsCollectedByMajorGC": true, "includeObjectsCollectedByMinorGC": true}, nil)
 		from := p.counts().Renders
 		p.until("some frames have come", fmt.Sprintf(`tributaryCounts.renders >= %d`, from+40))
@@ -125,14 +134,24 @@ func TestAFrameOfALongAnswerAllocatesNoMoreThanOneOfAShortOne(t *testing.T) {
 		p.until("it has stopped", `document.querySelector(".turn:last-child[data-status=canceled]")`)
 		return r.Profile.Head.bytes() / float64(to-from)
 	}
-	short, far := allocated(few), allocated(many)
-	length := 0
-	for i := range many {
-		length += len(paragraph(i))
-	}
-	t.Logf("a frame allocates %.0f bytes in a short answer, %.0f in one of %d", short, far, length)
-	if short == 0 || far > short+float64(length)/2 {
-		t.Errorf("a frame allocates %.0f bytes in an answer of %d letters, %.0f in a short one: want about the same", far, length, short)
+	for _, of := range []struct {
+		name, kind, shown, word string
+		text                    func(int) string
+		few, many               int // paragraphs or sentences; the next but one of each is in words
+	}{
+		{"an answer", "Long", ".message", "Paragraph", paragraph, 16, 5000},
+		{"a report", "Report", ".report-text", "Paragraph", paragraph, 16, 5000},
+		{"a paragraph", "Endless", ".message", "Sentence", sentence, 100, 2000},
+	} {
+		short, far := allocated(of.kind, of.shown, of.word, of.few), allocated(of.kind, of.shown, of.word, of.many)
+		length := 0
+		for i := range of.many {
+			length += len(of.text(i))
+		}
+		t.Logf("a frame of %s allocates %.0f bytes in a short one, %.0f in one of %d", of.name, short, far, length)
+		if short == 0 || far > short+float64(length)/2 {
+			t.Errorf("a frame allocates %.0f bytes in %s of %d letters, %.0f in a short one: want about the same", far, of.name, length, short)
+		}
 	}
 	p.clean()
 }
