@@ -309,6 +309,14 @@ func TestAQuestionToAPersonIsFoundAgainAndAnsweredInPlace(t *testing.T) {
 	fresh.until("the mark is gone", `!document.querySelector(".thread-asks")`)
 
 	p.visit(s.url() + "/#/")
+	p.ask("Clean up on cue")
+	p.until("the list marks it", `document.querySelector(".thread-asks")`)
+	p.click(".ask .button")
+	p.until("the mark goes with the answer, while it works", `!document.querySelector(".thread-asks") && document.querySelector(".turn:last-child[data-status=working]")`)
+	s.goOn()
+	p.until("it is done", complete)
+
+	p.visit(s.url() + "/#/")
 	p.ask("How much freight is there?")
 	p.click(".ask textarea")
 	p.eval(`document.querySelector(".ask textarea").focus()`, nil)

@@ -181,6 +181,9 @@ func play(req model.Request) scripted.Script {
 		if results == 0 {
 			return scripted.Call("rm_1", "remove_files", `{"path":"exports/2019"}`)
 		}
+		if strings.Contains(asked, "on cue") {
+			return scripted.Script{}.Do(onCue).Say("Done: " + last + ".")
+		}
 		return scripted.Say("Done: " + last + ".")
 	case strings.HasPrefix(asked, "How much freight"):
 		if results == 0 {

@@ -270,6 +270,7 @@ export class Conversation {
       this.learned.value++;
       turn.state.value = "known";
       this.tip.value = null;
+      void refresh(); // the list does not mark it any more
     } catch (err) {
       this.turns.value = this.turns.value.filter((t) => t !== turn);
       this.tip.value = null;

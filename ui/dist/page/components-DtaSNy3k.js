@@ -1,4 +1,4 @@
-import{D as e,E as t,O as n,n as r,r as i,t as a,y as o}from"./buttons-Dv6HGz1L.js";import{B as s,L as c,N as l,P as u,Z as d,a as f,d as p,i as m,l as h,n as g,o as _,r as v,t as y,u as b,v as x,y as S}from"./index-CtVSUM6P.js";var C=`## What a reader does
+import{D as e,E as t,O as n,n as r,r as i,t as a,y as o}from"./buttons-Dv6HGz1L.js";import{B as s,L as c,N as l,P as u,Z as d,a as f,d as p,i as m,l as h,n as g,o as _,r as v,t as y,u as b,v as x,y as S}from"./index-BYsZJDv2.js";var C=`## What a reader does
 
 Three things, and the browser already does the first two.[^9]
 
