@@ -329,8 +329,8 @@ func (p *tab) is(condition string) bool {
 	return b
 }
 
-// patience is for a page that hangs, not for a machine that is slow.
-const patience = 30 * time.Second
+// patience is for a page that hangs, not for a machine that is slow: one whose host takes nine tenths of its cores away is.
+const patience = 2 * time.Minute
 
 // until waits for a condition.
 func (p *tab) until(what, condition string) {

@@ -16,12 +16,17 @@ const texts = {
   "formulas": "$$\na^2\n$$\n\n\\[\nb\n\\]\n",
   "windows": "a\r\n- b\r\n- c\r\n```\r\nd\r\n```\r\n",
   "tasks": "- [x] a\n- [ ] b\n",
+  "a paragraph that does not end": "Once upon a time " + "there was *a river* of [words](http://x/y). ".repeat(300) + "\n\nend",
+  "one that never closes its mark": "A **bold " + "word and another. ".repeat(700) + "end\n- item\n",
+  "one without a gap": "河".repeat(13_000) + "😀".repeat(200) + "\nnext line\n\nend",
+  "one in many lines": "One line *of it*\n".repeat(900) + "# head\n",
+  "one like code": "``` is " + "no fence, since it goes on. ".repeat(300) + "with ` a mark",
 };
 
 for (const [name, text] of Object.entries(texts)) {
   test(`${name}: the blocks are a function of the text, however it was cut`, () => {
     const whole = split(text);
-    for (const size of [1, 2, 3, 7]) {
+    for (const size of text.length > 5000 ? [7, 4999] : [1, 2, 3, 7]) {
       const s = new Splitter();
       for (let i = 0; i < text.length; i += size) {
         s.push(text.slice(i, i + size));
@@ -67,6 +72,33 @@ test("a piece costs its own lines: a long open code block is not read again", ()
     for (let i = 0; i < 2000; i++) { s.push(`line ${i}\n`); s.view(false); }
   } finally { Splitter.prototype.line = line; }
   assert.equal(looked, 2000);
+});
+
+test("a piece of a paragraph costs the same at its end, however long it is", () => {
+  let longest = 0;
+  const line = Splitter.prototype.line;
+  Splitter.prototype.line = function (text) { longest = Math.max(longest, text.length); return line.call(this, text); };
+  try {
+    for (const [word, breaks] of [["words come. ", 0], ["words, words, ", 0], ["字字字字字字字字", 0], ["words, words, ", 5]]) {
+      const s = new Splitter();
+      for (let i = 0; s.length < 100_000; i++) {
+        s.push(breaks > 0 && i % breaks === 0 ? "\n" : word);
+        const { blocks } = s.view(false);
+        longest = Math.max(longest, blocks.at(-1)?.src.length ?? 0);
+        s.release(Math.max(0, blocks.length - 2));
+      }
+    }
+  } finally { Splitter.prototype.line = line; }
+  assert.ok(longest < 13_000, `${longest} letters of a paragraph were looked at again`);
+});
+
+test("a paragraph is cut where no mark is open, and goes on as it was", () => {
+  const blocks = split("Look: " + "see *one. two* of [the. text](http://x/y.z). ".repeat(400));
+  assert.ok(blocks.length > 3, `${blocks.length} blocks`);
+  blocks.forEach((b, i) => {
+    assert.equal(b.more === true, i > 0);
+    assert.ok(i === 0 || b.src.startsWith("see *one"), `block ${i} begins with ${b.src.slice(0, 20)}`);
+  });
 });
 
 test("half-written marks are not shown", () => {

@@ -34,6 +34,15 @@ func (p *tab) download(press func()) (name, text string) {
 	}
 }
 
+// lightsUp presses a button that has something light up, which may be over before the test looks: the page looks itself.
+func (p *tab) lightsUp(what, button, lit string) {
+	p.t.Helper()
+	p.until("there is "+button, `document.querySelector(`+quote(button)+`)`)
+	p.eval(`{ window.lit = false; new MutationObserver(() => { lit ||= document.querySelector(`+quote(lit+".flash")+`) !== null; }).observe(document.body, { subtree: true, attributeFilter: ["class"] }); }`, nil)
+	p.click(button)
+	p.until(what, `lit`)
+}
+
 // A newcomer has an empty folder and no key, and reads nothing but the page.
 func TestANewcomersPathFromAnEmptyFolderToAReportOnDisk(t *testing.T) {
 	s := newStageWith(t, "offline")
@@ -46,8 +55,7 @@ func TestANewcomersPathFromAnEmptyFolderToAReportOnDisk(t *testing.T) {
 	p.until("the example is answered", complete)
 	p.click(".message .chip")
 	p.until("a citation opens its passage", `document.querySelector(".drawer .passage")?.innerText.length > 40`)
-	p.click(".drawer .places button")
-	p.until("and leads back to where it is cited", `document.querySelector(".message .chip.flash")`)
+	p.lightsUp("a place leads back to where it is cited", ".drawer .places button", ".message .chip")
 	p.key("Escape", 0)
 
 	p.key("O", 2|8)
@@ -74,8 +82,7 @@ func TestANewcomersPathFromAnEmptyFolderToAReportOnDisk(t *testing.T) {
 	p.click(".report-text .md .chip")
 	p.until("a citation of it opens its passage below", `document.querySelector(".peek .passage")?.innerText.length > 20`)
 	p.until("and lights up in the list of references", `document.querySelector(".references li.lit")`)
-	p.click(".references .backs button")
-	p.until("from which it goes back into the text", `document.querySelector(".report-text .md .chip.flash")`)
+	p.lightsUp("from there it goes back into the text", ".references .backs button", ".report-text .md .chip")
 	p.eval(`document.querySelector("#tab-sources").click()`, nil)
 	p.until("all sources are listed, also those that are not cited", `document.querySelectorAll(".source-cards > li").length >= document.querySelectorAll(".peek").length`)
 	p.eval(`document.querySelector("#tab-activity").click()`, nil)

@@ -152,6 +152,7 @@ func props() []tool.Tool {
 type todo struct {
 	Content string `json:"content"`
 	Status  string `json:"status"`
+	Kind    string `json:"kind,omitempty"` // of a step of a research
 }
 
 // todos tells the readers of a run of the list that write_todos writes.
@@ -168,7 +169,7 @@ func todos() agent.Middleware {
 			}
 			plan := event.PlanUpdated{Plan: "todos", Steps: []event.PlanStep{}}
 			for i, t := range in.Todos {
-				plan.Steps = append(plan.Steps, event.PlanStep{ID: fmt.Sprint(i), Title: t.Content, Status: t.Status})
+				plan.Steps = append(plan.Steps, event.PlanStep{ID: fmt.Sprint(i), Title: t.Content, Status: t.Status, Kind: t.Kind})
 			}
 			return out, c.Step.Emit(ctx, plan)
 		}
@@ -245,6 +246,11 @@ func playProps(asked, last string, results int) (scripted.Script, bool) {
 		return scene("asking", choiceAsk)
 	case strings.HasPrefix(asked, "Research"):
 		return scene("asking", planAsk)
+	case strings.HasPrefix(asked, "Report "):
+		if results == 0 {
+			return call("write_todos", `{"todos":[{"content":"Read the gauges","status":"done","kind":"research"}]}`)
+		}
+		return long(asked), true
 	case strings.HasPrefix(asked, "Plan three things"):
 		switch results {
 		case 0:

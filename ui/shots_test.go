@@ -45,7 +45,7 @@ func TestPictures(t *testing.T) {
 	p.press("Accept the changes and start")
 	p.until("the report is there", `document.querySelector(".report .references li") && `+complete)
 	p.eval(`document.querySelectorAll(".report-text .md .chip")[1]?.click()`, nil)
-	p.until("a passage is open", `document.querySelector(".peek .passage")`)
+	p.until("a passage is open, and nothing waits", `document.querySelector(".peek .passage") && !document.querySelector(".thread-asks")`)
 	p.eval(`document.querySelector(".report-scroll").scrollTop = 0; document.activeElement.blur()`, nil)
 	view("report")
 	p.visit(fresh.url() + "/#/")

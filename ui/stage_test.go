@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -155,6 +156,9 @@ func play(req model.Request) scripted.Script {
 		return s
 	}
 	switch {
+	case strings.HasPrefix(asked, "Tell the story in two parts"): // the second when the test gives the cue
+		cut := strings.Index(river, "12. Past") + len("12. Past kilometre **444** the river carries `80` boats, unhur")
+		return scripted.Every(5 * time.Millisecond).Say(river[:cut]).Do(onCue).Say(river[cut:])
 	case strings.HasPrefix(asked, "Tell the story"):
 		return scripted.Every(5 * time.Millisecond).Say(river)
 	case strings.HasPrefix(asked, "Say: "):
@@ -164,7 +168,7 @@ func play(req model.Request) scripted.Script {
 			return scripted.Call("bad_1", strings.TrimPrefix(asked, "Call: "), `{"query":"<img src=x onerror=alert(1)>"}`)
 		}
 		return scripted.Say("There is no such tool.")
-	case strings.HasPrefix(asked, "Long "):
+	case strings.HasPrefix(asked, "Long "), strings.HasPrefix(asked, "Endless "):
 		return long(asked)
 	case strings.HasPrefix(asked, "Twenty"):
 		if results == 0 {
@@ -176,6 +180,9 @@ func play(req model.Request) scripted.Script {
 	case strings.HasPrefix(asked, "Clean up"):
 		if results == 0 {
 			return scripted.Call("rm_1", "remove_files", `{"path":"exports/2019"}`)
+		}
+		if strings.Contains(asked, "on cue") {
+			return scripted.Script{}.Do(onCue).Say("Done: " + last + ".")
 		}
 		return scripted.Say("Done: " + last + ".")
 	case strings.HasPrefix(asked, "How much freight"):
@@ -216,17 +223,28 @@ func newStage(t *testing.T) *stage {
 
 func newStageWith(t *testing.T, cast string) *stage {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stage{t: t, dir: filepath.Join(t.TempDir(), "data"), addr: l.Addr().String(), cast: cast}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s := &stage{t: t, dir: filepath.Join(t.TempDir(), "data"), addr: address(t), cast: cast}
 	s.start()
 	t.Cleanup(s.kill)
 	return s
+}
+
+// address is one that stays the stage's while its server is down: not among those that the system gives to connections, of which a browser
+// makes many.
+func address(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return l.Addr().String()
+	}
+	t.Fatal("no free port between 10000 and 30000")
+	return ""
 }
 
 func (s *stage) url() string { return "http://" + s.addr }

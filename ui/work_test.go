@@ -96,6 +96,15 @@ func TestThoughtsAndArgumentsAreSeenWhileTheyAreWritten(t *testing.T) {
 	p.until("the thought is folded, and its first line shown", `document.querySelector(".line .object")?.innerText === "The gauge is too low."`)
 	p.eval(`document.querySelectorAll(".line-head")[1].click()`, nil)
 	p.until("all of the change is there", `document.querySelector(".diff")?.innerText.includes("# half of it")`)
+	durations := func() string { return p.text(".line-head .aside") }
+	live := durations()
+	p.reload()
+	p.until("it is there after a reload", complete)
+	p.click(".work-head")
+	p.until("both lines are there", `document.querySelectorAll(".line-head .aside").length === 2`)
+	if got := durations(); got != live || !strings.Contains(live, " s") {
+		t.Errorf("after a reload thought and call took %q, while they were looked at %q", got, live)
+	}
 	p.clean()
 }
 

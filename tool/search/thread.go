@@ -66,6 +66,9 @@ func (o originals) ReadDir(name string) ([]fs.DirEntry, error) {
 // searchThread searches what the thread of a call has of its own. Without any, or without a folder, it finds nothing, and every word of
 // the question is missing: known is false then.
 func searchThread(ctx context.Context, call tool.Call, areas []Area, query string, limit int) (found []Passage, missing []string, known bool, err error) {
+	if call.Scope == nil {
+		return nil, nil, false, nil // a call outside of any run
+	}
 	folder, err := call.Scope.Folder()
 	if err != nil {
 		return nil, nil, false, nil // a run without files

@@ -1,4 +1,5 @@
 // The frame of the page: which page is shown, the conversation that is open, and the keys that work everywhere.
+import { Icon } from "./icons";
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
@@ -93,7 +94,7 @@ export function App(): JSX.Element {
 }
 
 function Phonebar(): JSX.Element {
-  return <header class="bar only-phone"><a class="icon-button" href="#/threads" aria-label={t("threads")}><span class="burger" aria-hidden="true">☰</span></a></header>;
+  return <header class="bar only-phone"><a class="icon-button" href="#/threads" aria-label={t("threads")}><Icon name="menu" /></a><a class="brand" href="#/" aria-label="tributary"><span class="logo"><Icon name="logo" size={20} /></span><span class="brand-name">tributary</span></a></header>;
 }
 
 function focusComposer(): void { document.getElementById("composer")?.focus(); }

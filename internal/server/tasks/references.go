@@ -38,7 +38,7 @@ func (s *Service) showReferences(w http.ResponseWriter, r *http.Request, who run
 	if err != nil {
 		return err
 	}
-	fold, err := s.fold(r.Context(), ref.run.ID)
+	fold, err := s.fold(r.Context(), ref.run.ID, nil)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tributary-ai/tributary/event"
@@ -82,7 +84,8 @@ func (s *Service) Mount(t *edge.Routes) {
 	s.path = t.Path
 	t.Section("tasks", "What agents do, as objects and as streams of their changes")
 	root := jsonvalue.Object{{"root", edge.Text("the root task's id, where the task is a sub-agent's")}}
-	place := append(root, jsonvalue.Member{"after", edge.Text("go on after the event with this number")})
+	place := append(root, jsonvalue.Member{"after", edge.Text("go on after the event with this number")},
+		jsonvalue.Member{"include", edge.Text("\"times\": events of items say when they came to be")})
 	t.Handle("POST /tasks", s.create, edge.Doc{
 		Summary: "Create a task; with stream follow it, else wait for its end", Body: request{}, Answer: Task{}, Stream: true, Fails: []int{404, 409},
 	})
@@ -95,7 +98,7 @@ func (s *Service) Mount(t *edge.Routes) {
 		Fails: []int{404},
 	})
 	t.Handle("GET /tasks/{id}", s.get, edge.Doc{
-		Summary: "Get a task", Query: append(root, jsonvalue.Member{"include", edge.Text("\"content\": what the model reads of tool results and messages, beside what people see")}), Answer: Task{},
+		Summary: "Get a task", Query: append(root, jsonvalue.Member{"include", edge.Text("with a comma between them, \"content\": what the model reads of tool results and messages, beside what people see; \"times\": when items were begun and ended")}), Answer: Task{},
 	})
 	t.Handle("DELETE /tasks/{id}", s.remove, edge.Doc{
 		Summary: "Delete a task that has ended, the newest of its thread", Status: []int{204}, Fails: []int{409},
@@ -139,6 +142,15 @@ type Task struct {
 	Plans      []map[string]any `json:"plans,omitempty"`
 	Teams      []map[string]any `json:"teams,omitempty"`
 	Warnings   []map[string]any `json:"warnings,omitempty"`
+	Times      []Time           `json:"times,omitempty" doc:"of all items of the run, with include=times"`
+}
+
+// Time is when an item was begun and ended.
+type Time struct {
+	Item  string    `json:"item_id"`
+	Task  string    `json:"task_id"`
+	Began time.Time `json:"began_at"`
+	Ended time.Time `json:"ended_at,omitzero"`
 }
 
 // Question is what a task asks.
@@ -159,14 +171,15 @@ const (
 type target struct {
 	run   run.Run
 	child string // a sub-agent of the run; empty for its root task
-	// content says that what the model reads is wanted too.
-	content bool
+	// content says that what the model reads is wanted too; times, when its items were begun and ended.
+	content, times bool
 }
 
 // place is the stream of a task. Readers wait in it for hours, and hold no more than this.
 type place struct {
 	run   string
 	child string // a sub-agent of the run; empty for its root task
+	times bool   // frames of items say when
 }
 
 // key names the stream among all projections.
@@ -175,12 +188,18 @@ func (p place) key(lines bool) feed.Key {
 	if p.child != "" {
 		k.Dialect += " of " + p.child
 	}
+	if p.times {
+		k.Dialect += " with times"
+	}
 	return k
 }
 
 func (p place) project() wire.Projector {
 	proj := task.New()
 	proj.Only(p.child)
+	if p.times {
+		proj.Times()
+	}
 	return proj
 }
 
@@ -217,14 +236,28 @@ func (s *Service) get(w http.ResponseWriter, r *http.Request, who run.Identity) 
 	if err != nil {
 		return err
 	}
-	switch include := r.URL.Query().Get("include"); include {
-	case "":
-	case "content":
-		ref.content = true
-	default:
-		return edge.RefuseField(http.StatusUnprocessableEntity, "include", fmt.Sprintf("include: %q cannot be had; \"content\" can", include))
+	included, err := include(r, "content", "times")
+	if err != nil {
+		return err
 	}
+	ref.content, ref.times = included["content"], included["times"]
 	return s.answerWith(w, r, http.StatusOK, ref)
+}
+
+// include reads what a request wants beside what everybody gets.
+func include(r *http.Request, offered ...string) (map[string]bool, error) {
+	text := r.URL.Query().Get("include")
+	if text == "" {
+		return nil, nil
+	}
+	wanted := map[string]bool{}
+	for word := range strings.SplitSeq(text, ",") {
+		if !slices.Contains(offered, word) {
+			return nil, edge.RefuseField(http.StatusUnprocessableEntity, "include", fmt.Sprintf("include: %q cannot be had; \"%s\" can", word, strings.Join(offered, "\", \"")))
+		}
+		wanted[word] = true
+	}
+	return wanted, nil
 }
 
 // answerWith answers with the folded object of a task.
@@ -243,16 +276,27 @@ func (s *Service) answerWith(w http.ResponseWriter, r *http.Request, status int,
 
 // objectOf folds the journal as it is now. It is what a reader of the stream has who has read as far.
 func (s *Service) objectOf(ctx context.Context, ref target) ([]byte, error) {
-	fold, err := s.fold(ctx, ref.run.ID)
+	var times task.Times
+	var look func(*event.Envelope)
+	if ref.times {
+		look = times.Apply
+	}
+	fold, err := s.fold(ctx, ref.run.ID, look)
 	if err != nil {
 		return nil, err
 	}
 	picture, ok := fold.Task(ref.child)
 	switch {
-	case ok && ref.content:
-		return task.WithContent(ref.run.ID, picture), nil
 	case ok:
-		return task.Object(ref.run.ID, picture), nil
+		write := task.Object
+		if ref.content {
+			write = task.WithContent
+		}
+		object := write(ref.run.ID, picture)
+		if ref.times {
+			object = times.AddTo(object, ref.run.ID)
+		}
+		return object, nil
 	case ref.child != "":
 		return nil, edge.RefuseField(http.StatusNotFound, "id", fmt.Sprintf("id: task %q has no sub-agent %q", ref.run.ID, ref.child))
 	}
@@ -260,8 +304,8 @@ func (s *Service) objectOf(ctx context.Context, ref target) ([]byte, error) {
 	return fmt.Appendf(nil, `{"task_id":%q,"status":%q,"output":[]}`, ref.run.ID, statusWord(ref.run.Status)), nil
 }
 
-// fold folds the journal of a run as it is now.
-func (s *Service) fold(ctx context.Context, run string) (*transcript.Fold, error) {
+// fold folds the journal of a run as it is now; look, if there is one, is shown each event of it.
+func (s *Service) fold(ctx context.Context, run string, look func(*event.Envelope)) (*transcript.Fold, error) {
 	fold := &transcript.Fold{}
 	for env, err := range s.opt.Journal.Read(ctx, run, 0) {
 		if err != nil {
@@ -269,6 +313,9 @@ func (s *Service) fold(ctx context.Context, run string) (*transcript.Fold, error
 		}
 		if err := fold.Apply(&env); err != nil {
 			s.opt.Terms.Log.Error("a journal breaks a law", "run", run, "seq", env.Seq, "err", err)
+		}
+		if look != nil {
+			look(&env)
 		}
 	}
 	return fold, nil
@@ -301,8 +348,12 @@ func (s *Service) findPlace(w http.ResponseWriter, r *http.Request, who run.Iden
 		}
 	}
 	w.Header().Set(threadHeader, ref.run.Thread)
+	included, err := include(r, "times")
+	if err != nil {
+		return at, "", err
+	}
 	after, err = cursorOf(r)
-	return place{ref.run.ID, ref.child}, after, err
+	return place{ref.run.ID, ref.child, included["times"]}, after, err
 }
 
 // reader reads a task's stream from after the frame with an id; from its beginning, if that is empty.

@@ -25,6 +25,7 @@ type Projector struct {
 
 	first int  // where the frame begins in buf
 	reuse bool // frames are good only until the next event
+	times bool // frames of items say when
 	only  string
 	mute  bool // the frame is none of those that are wanted
 }
@@ -144,7 +145,11 @@ func (p *Projector) block(t *transcript.Task, it *transcript.Item, at int, b *it
 // beginItem starts a frame that holds an item.
 func (p *Projector) beginItem(typ string, t *transcript.Task, it *transcript.Item) {
 	p.begin(typ, t)
-	p.buf = jsonline.AppendKey(jsonline.AppendIntField(p.buf, "output_index", it.Index), "item")
+	p.buf = jsonline.AppendIntField(p.buf, "output_index", it.Index)
+	if p.times {
+		p.buf = appendTime(p.buf, "at", p.env.At)
+	}
+	p.buf = jsonline.AppendKey(p.buf, "item")
 }
 
 func (p *Projector) item(typ string, it *transcript.Item) {

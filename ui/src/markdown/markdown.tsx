@@ -5,6 +5,7 @@ import { useRef } from "preact/hooks";
 import { Blocks, Box, Inline } from "./inline";
 import { Code, Formula } from "./code";
 import type { Text } from "../../tasks";
+import { Seam } from "./reading";
 import { heal, Splitter, type Align, type Block } from "./split";
 
 /** What was read and drawn, for tests that count it. */
@@ -15,36 +16,21 @@ export const counted = { characters: 0, blocks: 0, renders: 0 };
  * What was read so far. Of the blocks, `covered` stand in full pages; the splitter has the others. Blocks are kept and not the elements that
  * show them: an element knows what it stood in, and would hold the page as it was then, with all that has been taken out of it since.
  */
-interface Kept { splitter: Splitter; text: Text; seam: string; pages: PageOf[]; covered: number }
+interface Kept { splitter: Splitter; seam: Seam; pages: PageOf[]; covered: number }
 interface PageOf { at: number; blocks: Block[] }
-
-const seamLength = 64;
 
 /** Shows text; `live` while it may still grow. */
 export function Markdown({ text, live }: { text: Text; live: boolean }): JSX.Element {
   const kept = useRef<Kept | null>(null);
   counted.renders++;
-  // What is shown grows by its end. Anything else, as a text that was written again, begins anew. While it grows only the seam
-  // is compared, so that a token costs the same at the end of a long answer; the whole is compared once, at its end.
+  // What is shown grows by its end. Anything else, as a text that was written again, begins anew.
   let k = kept.current;
-  if (!k || !(live ? grewFrom(k, text) : beginsWith(text, k.text))) k = kept.current = { splitter: new Splitter(), text: "", seam: "", pages: [], covered: 0 };
-  if (text.length > k.text.length) {
-    const piece = text.slice(k.text.length);
-    counted.characters += piece.length;
-    k.splitter.push(piece);
-    k.seam = (k.seam + piece).slice(-seamLength);
-  }
-  k.text = text;
+  if (!k || !k.seam.goesOn(text, live)) k = kept.current = { splitter: new Splitter(), seam: new Seam(), pages: [], covered: 0 };
+  const piece = k.seam.take(text);
+  counted.characters += piece.length;
+  k.splitter.push(piece);
   const { blocks, settled } = k.splitter.view(!live);
   return <div class={live ? "md live" : "md"}>{pages(k, blocks, settled, live)}</div>;
-}
-
-function grewFrom(k: Kept, text: Text): boolean {
-  return text.length >= k.text.length && text.slice(k.text.length - k.seam.length, k.text.length) === k.seam;
-}
-
-function beginsWith(text: Text, was: Text): boolean {
-  return text === was || (text.length >= was.length && text.slice(0, was.length) === was.slice(0));
 }
 
 const chunkSize = 24, chunksOfPage = 8, pagesOfVolume = 16;
@@ -190,6 +176,7 @@ class Leaf extends Component<LeafProps> {
         if (open && block.lines === 1 && block.src.trimStart().startsWith("|")) { // a table's head, before its rule has come
           return <div class="md-table"><table><thead><tr>{block.src.split("|").slice(1).map((c, i) => <th key={i}>{c.trim()}</th>)}</tr></thead></table></div>;
         }
+        if (block.more) return <p class="more"><Inline src={open ? heal(block.src) : block.src} /></p>;
         return <Blocks src={open ? heal(block.src) : block.src} />;
       }
     }

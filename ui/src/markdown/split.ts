@@ -2,12 +2,13 @@
 //
 //   - The blocks are a function of the text alone, however it was cut into pieces on its way (tested letter by letter).
 //   - A finished block is never looked at again, and its object stays the same: who shows it need not compare contents.
-//   - The cost of a piece is that of its own lines, whatever came before it.
+//   - The cost of a piece is that of its own lines, whatever came before it. A paragraph that is longer than anybody writes is several
+//     blocks, each of which goes on with the one before it (`more`), so that its end costs no more than that of a short one.
 //
 // Only what must be known to cut is decided here. What is inside of a block is read by the library marked, once.
 
 export type Block =
-  | { kind: "text"; src: string; lines: number; indented?: boolean }
+  | { kind: "text"; src: string; lines: number; indented?: boolean; more?: boolean }
   | { kind: "code"; lang: string; text: string; lines: Lines; closed: boolean; fence: string; indent: number }
   | { kind: "math"; text: string; closed: boolean }
   | { kind: "item"; ordered: boolean; mark: string; start: number; src: string; offset: number; first: boolean; loose: boolean; nth: number; from: number }
@@ -36,15 +37,42 @@ export class Splitter {
   private blocks: Block[] = [];
   private open = false; // whether the last block may still grow
   private blank = false; // whether the line before was empty
+  private midway = false; // whether the line that comes is the rest of one whose beginning was taken in
   private partial = "";
+  private tried = 0; // how far its beginning was looked at for a place to cut it
   length = 0;
 
   /** Takes in the next piece of the text. */
   push(piece: string): void {
     this.length += piece.length;
     const lines = (this.partial + piece).split("\n");
-    this.partial = lines.pop()!;
-    for (const l of lines) this.line(l.endsWith("\r") ? l.slice(0, -1) : l);
+    const last = lines.pop()!;
+    for (const l of lines) {
+      this.line(this.begin(l.endsWith("\r") ? l.slice(0, -1) : l));
+      this.tried = 0;
+    }
+    this.partial = this.begin(last);
+  }
+
+  /** Takes in the beginning of a line that is too long for one block, as often as it is; what it gives back is the rest. */
+  private begin(line: string): string {
+    while (line.length > longestText && this.inParagraph(line)) {
+      const { cut, tried } = seam(line, this.tried);
+      this.tried = tried;
+      if (cut < 0 || (!this.midway && startsBlock(line.slice(0, cut)))) break;
+      this.line(line.slice(0, cut));
+      this.midway = true;
+      this.tried = 0;
+      line = line.slice(cut);
+    }
+    return line;
+  }
+
+  /** Whether a line would be a paragraph, or go on with one. */
+  private inParagraph(line: string): boolean {
+    if (this.midway) return true;
+    const last = this.open ? this.blocks[this.blocks.length - 1] : undefined;
+    return !startsBlock(line) && !/^(?: {4}|\t)/.test(line) && (last === undefined || (last.kind === "text" && !last.indented && !quoted(last.src)));
   }
 
   /** The blocks as they stand. Those before `settled` do not change any more. */
@@ -53,7 +81,7 @@ export class Splitter {
       return { blocks: this.blocks, settled: this.settled(ended) };
     }
     // The last line may still grow: look at what it makes, and take it back.
-    const saved = { blocks: this.blocks, open: this.open, blank: this.blank };
+    const saved = { blocks: this.blocks, open: this.open, blank: this.blank, midway: this.midway };
     const keep = Math.max(0, saved.blocks.length - 1);
     this.blocks = saved.blocks.slice();
     this.line(this.partial);
@@ -84,6 +112,10 @@ export class Splitter {
     const last = this.open ? this.blocks[this.blocks.length - 1] : undefined;
     if (last?.kind === "code" && !last.closed) return this.inCode(last, line);
     if (last?.kind === "math" && !last.closed) return this.inMath(last, line);
+    if (this.midway) {
+      this.midway = false;
+      return this.add({ kind: "text", src: line, lines: 2, more: true }, true); // no table's head: it has no line of its own
+    }
     if (line.trim() === "") {
       this.blank = true;
       if (last?.kind !== "item" && !(last?.kind === "text" && last.indented)) this.open = false;
@@ -101,7 +133,7 @@ export class Splitter {
     }
     if (/^ {0,3}\$\$\s*$/.test(line) || /^ {0,3}\\\[\s*$/.test(line)) return this.add({ kind: "math", text: "", closed: false }, true);
     const para = last?.kind === "text" && !last.indented && !this.blank ? last : undefined;
-    if (para && /^ {0,3}(?:=+|-+)[ \t]*$/.test(line) && !para.src.trimStart().startsWith(">")) { // a heading by underlining
+    if (para && !para.more && /^ {0,3}(?:=+|-+)[ \t]*$/.test(line) && !quoted(para.src)) { // a heading by underlining
       this.set({ ...para, src: para.src + "\n" + line, lines: para.lines + 1 });
       this.open = false;
       return;
@@ -117,7 +149,8 @@ export class Splitter {
       const gap = this.blank ? "\n\n" : "\n";
       return this.set({ ...last, src: last.src + gap + line, lines: last.lines + 1 });
     }
-    const quoteBegins = para !== undefined && line.trimStart().startsWith(">") && !para.src.trimStart().startsWith(">");
+    const quoteBegins = para !== undefined && quoted(line) && !quoted(para.src);
+    if (para && !quoteBegins && para.src.length > longestText && !quoted(para.src) && settledMarks(para.src)) return this.add({ kind: "text", src: line, lines: 2, more: true }, true);
     if (para && !quoteBegins) return this.set({ ...para, src: para.src + "\n" + line, lines: para.lines + 1 });
     this.add({ kind: "text", src: line, lines: 1, ...(indent >= 4 ? { indented: true } : {}) }, true);
   }
@@ -160,6 +193,37 @@ export class Splitter {
     }
     this.set({ ...math, text: math.text + line + "\n" });
   }
+}
+
+function quoted(line: string): boolean { return line.trimStart().startsWith(">"); }
+
+const longestText = 4096;
+
+/**
+ * Where a line of a paragraph that is too long is cut: after the first sentence beyond that length at which no mark is open; if there is
+ * none for long, between two words, or anywhere. It depends on what stands before it and one letter more, so not on how the text came.
+ * What was `tried` before is not tried again.
+ */
+function seam(line: string, tried: number): { cut: number; tried: number } {
+  const ends = /[.!?…]["”’)]?[ \t]+(?=[^ \t\r])|[。！？](?=[^ \t\r])/g;
+  ends.lastIndex = Math.max(longestText, tried);
+  while (ends.exec(line) && ends.lastIndex <= 2 * longestText) {
+    tried = ends.lastIndex;
+    if (settledMarks(line.slice(0, tried))) return { cut: tried, tried };
+  }
+  const gap = /[ \t]+(?=[^ \t\r])/g;
+  gap.lastIndex = 2 * longestText;
+  if (gap.exec(line) && gap.lastIndex <= 3 * longestText) return { cut: gap.lastIndex, tried };
+  if (line.length <= 3 * longestText + 1) return { cut: -1, tried };
+  return { cut: 3 * longestText + (/[\ud800-\udbff]/.test(line[3 * longestText - 1]!) ? 1 : 0), tried };
+}
+
+/** Whether a text may be cut at its end: what it opened is closed. */
+function settledMarks(text: string): boolean {
+  const plain = text.replace(/\\./g, "").replace(/(`+)[^`]*?\1(?!`)/g, "");
+  const even = (mark: RegExp) => (plain.match(mark)?.length ?? 0) % 2 === 0;
+  return !plain.includes("`") && even(/\*\*/g) && even(/~~/g) && even(/(?<!\*)\*(?!\*)/g) && even(/(?<![\p{L}\p{N}_])_|_(?![\p{L}\p{N}_])/gu)
+    && plain.lastIndexOf("[") <= plain.lastIndexOf("]") && !/\]\([^)]*$/.test(plain) && !/\$\S[^$]{0,200}$/.test(plain);
 }
 
 /** Whether a line ends a paragraph that stands before it. */

@@ -1,6 +1,6 @@
 // A run as its readers get it: the frames of the task wire, in lanes and as a list, and at any of them what a reader had seen by
 // then; beside them the frames of other wires, and the checkpoints with what changed between them. It reads public routes alone.
-// Frames carry numbers and no times, so the axis counts frames; times are those of checkpoints.
+// All frames carry numbers, and only those of items carry times, so the axis counts frames; times are those of checkpoints.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";

@@ -7,17 +7,20 @@ import { Icon } from "../icons";
 import { t } from "../i18n";
 import { Cite } from "../markdown/inline";
 import { Markdown } from "../markdown/markdown";
+import { plain, Reading, type Heading, type Spot } from "../markdown/reading";
 import { CopyButton, IconButton } from "../parts/buttons";
 import { PlanList } from "../parts/plan";
 import { Chip, closeSource, opened, Passage } from "../parts/sources";
 import { Output } from "../parts/work";
+import { lang } from "../prefs";
 import { go } from "../route";
 import type { Conversation } from "../store/conversation";
 import { label, quoteBefore, sourcesOf, type Source } from "../store/output";
-import { bodyOf, outline, plain, reportOf, spots, textOf, type Spot } from "../store/report";
+import { reportOf, textOf } from "../store/report";
 import { addressOf, download, fileName, saveText, type ThreadFile } from "../store/files";
 import { offers } from "../store/routes";
 import type { Turn } from "../store/turn";
+import type { Item, TaskObject, Text } from "../../tasks";
 import { get, send } from "../wire/api";
 import { exported } from "./export";
 
@@ -30,13 +33,13 @@ export function ReportPane({ conversation, task }: { conversation: Conversation;
   const close = () => { closeSource(); go({ name: "thread", id: conversation.thread }); };
   useEffect(() => { tab.value = "report"; }, [task]);
   const text = item ? textOf(item) : "";
-  const body = useMemo(() => bodyOf(text), [text]);
-  const where = useMemo(() => spots(text), [text]);
-  const sources = sourcesOf(o, turn?.earlier() ?? []);
-  const cited = [...new Set(where.map((s) => s.ref))].filter((ref) => sources.has(ref));
   const live = item?.status === "in_progress" && turn?.ended.value === false;
+  const reading = useRef(new Reading());
+  const { body, headings, spots: where } = reading.current.of(text, live);
+  const sources = useSources(turn, o, live ? item : null);
+  const cited = useMemo(() => [...new Set(where.map((s) => s.ref))].filter((ref) => sources.has(ref)), [where, sources]);
   const paper = useRef<HTMLDivElement>(null);
-  const title = outline(body)[0]?.title ?? turn?.question ?? t("report");
+  const title = headings[0]?.title ?? turn?.question ?? t("report");
   return (
     <aside class="report" aria-label={t("report")}>
       <header class="bar">
@@ -49,14 +52,14 @@ export function ReportPane({ conversation, task }: { conversation: Conversation;
           ))}
         </div>
         <span class="grow" />
-        {text !== "" && <CopyButton text={() => text} label={t("copyReport")} />}
-        {text !== "" && !live && <Download text={text} title={title} thread={conversation.thread} paper={paper} sources={sources} cited={cited} open={() => { tab.value = "report"; }} />}
+        {text.length > 0 && <CopyButton text={() => text.slice(0)} label={t("copyReport")} />}
+        {text.length > 0 && !live && <Download text={text.slice(0)} title={title} thread={conversation.thread} paper={paper} sources={sources} cited={cited} open={() => { tab.value = "report"; }} />}
         <IconButton icon="close" label={t("closeReport")} keys="Esc" onClick={close} />
       </header>
       <div class="report-inside" id="report-body" role="tabpanel" aria-labelledby={"tab-" + tab.value}>
-        {tab.value === "report" && turn && (text === ""
+        {tab.value === "report" && turn && (text.length === 0
           ? <p class="empty">{turn.ended.value ? t("noReport") : t("reportLater")}</p>
-          : <Paper turn={turn} body={body} live={live} sources={sources} cited={cited} where={where} paper={paper} />)}
+          : <Paper turn={turn} body={body} headings={headings} live={live} sources={sources} cited={cited} where={where} paper={paper} />)}
         {tab.value === "activity" && turn && o && <div class="report-scroll" tabIndex={0} role="region" aria-label={t("activity")}><div class="report-side">
           {o.plans?.map((p) => <PlanList key={p.id} plan={p} live={!turn.ended.value} task={o} turn={turn} always />)}
           <Output items={o.output.filter((i) => i !== item)} place={{ turn, live: !turn.ended.value, depth: 0 }} />
@@ -68,38 +71,49 @@ export function ReportPane({ conversation, task }: { conversation: Conversation;
   );
 }
 
-interface PaperProps { turn: Turn; body: string; live: boolean; sources: Map<string, Source>; cited: string[]; where: Spot[]; paper: { current: HTMLDivElement | null } }
+/** What a report can cite. It is looked for again when something was found: not for each word that the report, which is `written` now, grows by. */
+function useSources(turn: Turn | undefined, o: TaskObject | null, written: Item | null): Map<string, Source> {
+  return useMemo(() => sourcesOf(o, turn?.earlier() ?? []), [turn, written?.id ?? o, written ? o?.output.length : 0]);
+}
 
-function Paper({ turn, body, live, sources, cited, where, paper }: PaperProps): JSX.Element {
-  const cite = (mark: string, before: string) => {
+interface PaperProps { turn: Turn; body: Text; headings: readonly Heading[]; live: boolean; sources: Map<string, Source>; cited: string[]; where: readonly Spot[]; paper: { current: HTMLDivElement | null } }
+
+function Paper({ turn, body, headings, live, sources, cited, where, paper }: PaperProps): JSX.Element {
+  // The same function for as long as it says the same: with another one each chip of the text would be drawn again.
+  const cite = useMemo(() => (mark: string, before: string) => {
     const source = sources.get(mark);
-    if (!source) return null;
-    return <Chip turn={turn} mark={mark} source={source} settled quote={source.quote || quoteBefore(before)} />;
-  };
+    return source ? <Chip turn={turn} mark={mark} source={source} settled quote={source.quote || quoteBefore(before)} /> : null;
+  }, [turn, sources]);
   return (
     <div class="report-columns">
-      <Outline body={body} paper={paper} />
+      <Outline heads={headings} paper={paper} />
       <div class="report-scroll" tabIndex={0} role="region" aria-label={t("report")}>
         <div class="report-text" ref={paper}>
           <Cite.Provider value={cite}><Markdown text={body} live={live} /></Cite.Provider>
-          {cited.length > 0 && <section class="references" aria-labelledby="references">
-            <h3 class="md-h2" id="references">{t("references")}</h3>
-            <ol>{cited.map((ref) => {
-              const s = sources.get(ref)!;
-              const open = opened.value?.ref === ref;
-              return (
-                <li key={ref} data-reference={ref} class={open ? "lit" : ""}>
-                  <button type="button" class="num" aria-label={`${t("source")} ${label(ref)}, ${s.title}`} onClick={(e) => { opened.value = { turn, ref, quote: s.quote, from: e.currentTarget as HTMLElement }; }}>{label(ref)}</button>
-                  <span class="grow"><span class="ref-title">{s.title}</span>{s.place !== s.title && <span class="meta"> {s.place}</span>}</span>
-                  <Backs count={where.filter((w) => w.ref === ref).length} jump={(n) => toChip(paper.current, ref, n)} mark={label(ref)} />
-                </li>
-              );
-            })}</ol>
-          </section>}
+          <References turn={turn} sources={sources} cited={cited} where={where} paper={paper} />
         </div>
       </div>
     </div>
   );
+}
+
+function References({ turn, sources, cited, where, paper }: Pick<PaperProps, "turn" | "sources" | "cited" | "where" | "paper">): JSX.Element | null {
+  const lit = opened.value?.ref;
+  return useMemo(() => cited.length === 0 ? null : (
+    <section class="references" aria-labelledby="references">
+      <h3 class="md-h2" id="references">{t("references")}</h3>
+      <ol>{cited.map((ref) => {
+        const s = sources.get(ref)!;
+        return (
+          <li key={ref} data-reference={ref} class={ref === lit ? "lit" : ""}>
+            <button type="button" class="num" aria-label={`${t("source")} ${label(ref)}, ${s.title}`} onClick={(e) => { opened.value = { turn, ref, quote: s.quote, from: e.currentTarget as HTMLElement }; }}>{label(ref)}</button>
+            <span class="grow"><span class="ref-title">{s.title}</span>{s.place !== s.title && <span class="meta"> {s.place}</span>}</span>
+            <Backs count={where.filter((w) => w.ref === ref).length} jump={(n) => toChip(paper.current, ref, n)} mark={label(ref)} />
+          </li>
+        );
+      })}</ol>
+    </section>
+  ), [turn, sources, cited, where, lit, lang.value]);
 }
 
 /** ↑ a b c: the places in the text where a source is cited. */
@@ -119,8 +133,7 @@ export function toChip(inside: HTMLElement | null, ref: string, n: number): void
   setTimeout(() => chip.classList.remove("flash"), 1600);
 }
 
-function Outline({ body, paper }: { body: string; paper: { current: HTMLDivElement | null } }): JSX.Element | null {
-  const heads = useMemo(() => outline(body), [body]);
+function Outline({ heads, paper }: { heads: readonly Heading[]; paper: { current: HTMLDivElement | null } }): JSX.Element | null {
   const [at, setAt] = useState(0);
   const elements = () => [...(paper.current?.querySelectorAll<HTMLElement>(".md :is(h3, h4, h5, h6)") ?? [])].filter((h) => !h.closest("li, blockquote"));
   useEffect(() => {
@@ -139,19 +152,21 @@ function Outline({ body, paper }: { body: string; paper: { current: HTMLDivEleme
     scroller.addEventListener("scroll", moved, { passive: true });
     return () => { scroller.removeEventListener("scroll", moved); cancelAnimationFrame(due); };
   }, [heads.length]);
-  if (heads.length < 2) return null;
-  const least = Math.min(...heads.slice(1).map((h) => h.depth));
-  return (
-    <nav class="outline" aria-label={t("outline")}>
-      <h2>{t("outline")}</h2>
-      <ol>{heads.map((h, i) => (
-        <li key={i} class={i === at ? "here" : ""}><button type="button" class={"depth-" + Math.max(0, Math.min(3, h.depth - least))} aria-current={i === at} onClick={() => { elements()[i]?.scrollIntoView({ block: "start" }); setAt(i); }}>{h.title}</button></li>
-      ))}</ol>
-    </nav>
-  );
+  return useMemo(() => {
+    if (heads.length < 2) return null;
+    const least = heads.reduce((n, h, i) => (i > 0 && h.depth < n ? h.depth : n), 6);
+    return (
+      <nav class="outline" aria-label={t("outline")}>
+        <h2>{t("outline")}</h2>
+        <ol>{heads.map((h, i) => (
+          <li key={i} class={i === at ? "here" : ""}><button type="button" class={"depth-" + Math.max(0, Math.min(3, h.depth - least))} aria-current={i === at} onClick={() => { elements()[i]?.scrollIntoView({ block: "start" }); setAt(i); }}>{h.title}</button></li>
+        ))}</ol>
+      </nav>
+    );
+  }, [heads, at, lang.value]);
 }
 
-function SourceList({ turn, sources, where, jump }: { turn: Turn; sources: Source[]; where: Spot[]; jump: (ref: string, n: number) => void }): JSX.Element {
+function SourceList({ turn, sources, where, jump }: { turn: Turn; sources: Source[]; where: readonly Spot[]; jump: (ref: string, n: number) => void }): JSX.Element {
   return (
     <div class="report-scroll" tabIndex={0} role="region" aria-label={t("sources")}><ol class="report-side source-cards">
       {sources.map((s) => {
@@ -173,7 +188,7 @@ function SourceList({ turn, sources, where, jump }: { turn: Turn; sources: Sourc
 }
 
 /** The passage behind the citation that was clicked, at the foot of the report. */
-function Peek({ where, jump, toList }: { where: Spot[]; jump: (ref: string, n: number) => void; toList: () => void }): JSX.Element | null {
+function Peek({ where, jump, toList }: { where: readonly Spot[]; jump: (ref: string, n: number) => void; toList: () => void }): JSX.Element | null {
   const o = opened.value;
   const body = useRef<HTMLDivElement>(null);
   useEffect(() => { body.current?.querySelector("mark")?.scrollIntoView({ block: "nearest" }); }, [o]);

@@ -6,7 +6,8 @@ import { Icon, Spinner } from "../icons";
 import { number, t } from "../i18n";
 import { go, route } from "../route";
 import type { Conversation } from "../store/conversation";
-import { bodyOf, outline, plain, spots, textOf } from "../store/report";
+import { plain, Reading } from "../markdown/reading";
+import { textOf } from "../store/report";
 import type { Turn } from "../store/turn";
 
 const beside = "(min-width: 1200px)";
@@ -25,10 +26,11 @@ export function ReportCard({ item, turn, conversation, live }: { item: Item; tur
   }, [item.id]);
   const r = route.value;
   const here = r.name === "thread" && r.report === turn.id;
-  const body = writing ? "" : bodyOf(text);
-  const first = body.split(/\n\s*\n/).map((p) => p.trim()).find((p) => p !== "" && !/^[#>|`*+-]/.test(p)) ?? "";
-  const title = outline(text.slice(0, 2000))[0]?.title ?? t("report");
-  const cites = writing ? 0 : new Set(spots(text).map((s) => s.ref)).size;
+  // Of a report that is being written no more is read than its beginning.
+  const { body, headings, spots } = new Reading().of(writing ? text.slice(0, 2000) : text, writing);
+  const first = writing ? "" : body.slice(0, 8000).split(/\n\s*\n/).map((p) => p.trim()).find((p) => p !== "" && !/^[#>|`*+-]/.test(p)) ?? "";
+  const title = headings[0]?.title ?? t("report");
+  const cites = writing ? 0 : new Set(spots.map((s) => s.ref)).size;
   const words = text.length;
   return (
     <section class={"report-card" + (here ? " here" : "")} aria-label={t("report")}>

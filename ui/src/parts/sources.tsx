@@ -3,8 +3,8 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../icons";
-import { answerText, citedIn, label, type Source, sourcesOf } from "../store/output";
-import { spots } from "../store/report";
+import { answerIn, citedIn, label, type Source, sourcesOf } from "../store/output";
+import { Reading } from "../markdown/reading";
 import { t } from "../i18n";
 import { Away, safe } from "../markdown/inline";
 import { CopyButton, IconButton } from "./buttons";
@@ -78,7 +78,8 @@ export function Passage({ source: s, quote }: { source: Source; quote: string })
 
 /** Where the answer cites a source: each place in its words, which leads there. */
 function Places({ turn, of }: { turn: Turn; of: string }): JSX.Element | null {
-  const list = spots(answerText(turn.object.value)).filter((p) => p.ref === of).slice(0, 12);
+  const reading = useRef(new Reading());
+  const list = reading.current.of(answerIn(turn.object.value), !turn.ended.value).spots.filter((p) => p.ref === of).slice(0, 12);
   if (list.length === 0) return null;
   const jump = (n: number) => {
     const chip = document.querySelectorAll<HTMLElement>(`.turn[data-task="${CSS.escape(turn.id)}"] .message .chip[data-ref="${CSS.escape(of)}"]`)[n];

@@ -69,9 +69,10 @@ function summary(rows: Row[]): string {
 
 function plain(name: string): string { return name.replace(/[_-]+/g, " ").slice(0, 60); }
 
-function timeOf(place: Place, item: Item | null): number | null {
-  const at = item && place.turn?.times.get(item.id);
-  return at?.to && at.to - at.from >= 100 ? at.to - at.from : null;
+/** How long an item took, where that is worth saying. */
+function timeOf(place: Place, item: Item | null): string {
+  const ms = (item && place.turn?.took(item)) ?? 0;
+  return ms >= 100 ? span(ms) : "";
 }
 
 interface RowProps { row: Row; place: Place; last: boolean }
@@ -118,7 +119,7 @@ function Thought({ item, place, last }: { item: Item; place: Place; last: boolea
   const took = timeOf(place, item);
   const inside = () => <div class="thought">{blocks.map((b, i) => <Markdown key={i} text={textIn(b)} live={live && i === blocks.length - 1} />)}</div>;
   return <Line icon="thought" state={live ? "working" : "done"} verb={live ? t("thinking") : t("thought")} object={oneLine(blocks, live)}
-    aside={took === null ? "" : span(took)} inside={blocks.some((b) => textIn(b).length > 0) ? inside : null} />;
+    aside={took} inside={blocks.some((b) => textIn(b).length > 0) ? inside : null} />;
 }
 
 const longestLine = 400; // more does not fit on a line
@@ -166,7 +167,7 @@ function ToolRow({ row, place }: { row: Row & { kind: "call" }; place: Place }):
   const progress = running ? (row.result?.progress ?? row.call?.progress) : undefined;
   const aside = [
     arriving ? t("writing") : running ? t("running") : exit ? t("exitCode", exit.code) : failed ? t("failed") : passages === 1 ? t("passage") : passages > 1 ? t("passages", passages) : row.result?.status === "incomplete" || row.result === null ? (place.asks ? t("waits") : t("incomplete")) : "",
-    took === null ? "" : span(took),
+    took,
   ].filter((s) => s !== "").join(" · ");
   // What grows is looked at while it does; an edit and a file are what the call is about.
   const grows = (arriving || running) && (view === "terminal" || view === "diff" || blocks.length > 0);

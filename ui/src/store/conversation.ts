@@ -135,7 +135,7 @@ export class Conversation {
     for (const t of this.shown.value.toReversed()) {
       if (t.id === "" || t.object.value || this.fetching.has(t) || !t.ended.value || this.fetching.size >= 4) continue;
       this.fetching.add(t);
-      void get<TaskObject>("/tasks/" + t.id).then((o) => { t.object.value = o; }, () => {}).finally(() => { this.fetching.delete(t); this.pump(); });
+      void get<TaskObject>(`/tasks/${t.id}?include=times`).then((o) => t.show(o), () => {}).finally(() => { this.fetching.delete(t); this.pump(); });
     }
     const next = this.path.value.find((t) => t.id !== "" && !t.ended.value);
     if (!next || this.following === next || this.following) return;
@@ -270,6 +270,7 @@ export class Conversation {
       this.learned.value++;
       turn.state.value = "known";
       this.tip.value = null;
+      void refresh(); // the list does not mark it any more
     } catch (err) {
       this.turns.value = this.turns.value.filter((t) => t !== turn);
       this.tip.value = null;

@@ -88,7 +88,7 @@ export function answerText(o: TaskObject | null): string { return answerIn(o).sl
 const gap = "\n\n";
 
 /** Texts as one, with an empty line between two. Only what is asked for is read. */
-function joined(texts: readonly Text[]): Text {
+export function joined(texts: readonly Text[]): Text {
   if (texts.length === 1) return texts[0]!;
   const length = texts.reduce((n, x) => n + x.length, 0) + gap.length * Math.max(0, texts.length - 1);
   const slice = (from: number, to = length) => {

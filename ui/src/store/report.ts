@@ -1,7 +1,6 @@
-// What a research leaves: its report, the headings of it, and where it cites what. Pure functions of the object and the text.
-import { textIn, type Item, type TaskObject } from "../../tasks";
-import { split } from "../markdown/split";
-import { blocksOf, isPlan, sourcesOf } from "./output";
+// What a research leaves: its report, and what was found for each of its steps. Pure functions of the object; markdown/reading.ts reads the text.
+import { textIn, type Item, type TaskObject, type Text } from "../../tasks";
+import { blocksOf, isPlan, joined, sourcesOf } from "./output";
 
 /** The report of a research: the last message of a task that works by a plan of its own with steps of a kind. */
 export function reportOf(o: TaskObject | null): Item | null {
@@ -10,55 +9,8 @@ export function reportOf(o: TaskObject | null): Item | null {
   return last && !isPlan(last) && blocksOf(last).some((b) => textIn(b).length > 0) ? last : null;
 }
 
-export function textOf(item: Item): string { return blocksOf(item).map((b) => b.text ?? "").join("\n\n"); }
-
-export interface Heading { depth: number; title: string }
-
-/** The headings of a text, in their order, as they stand outside of lists, quotes and code. */
-export function outline(text: string): Heading[] {
-  const out: Heading[] = [];
-  for (const b of split(text)) {
-    if (b.kind !== "text") continue;
-    const line = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$/.exec(b.src);
-    const under = line ? null : /^([\s\S]+)\n {0,3}(=+|-+)[ \t]*$/.exec(b.src);
-    if (line) out.push({ depth: line[1]!.length, title: plain(line[2]!) });
-    else if (under) out.push({ depth: under[2]!.startsWith("=") ? 1 : 2, title: plain(under[1]!) });
-  }
-  return out;
-}
-
-/** Words without the marks of Markdown and of citations. */
-export function plain(text: string): string {
-  return text.replace(/\[\^[\w-]+\]/g, "").replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[*`~#]+/g, "").replace(/(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu, "").replace(/\s+/g, " ").trim();
-}
-
-const definition = /^\[\^[\w-]{1,20}\]:/;
-
-/** A report without the list of references at its end, which is shown from the sources themselves. */
-export function bodyOf(text: string): string {
-  const lines = text.split("\n");
-  let at = lines.length;
-  while (at > 0 && (lines[at - 1]!.trim() === "" || definition.test(lines[at - 1]!))) at--;
-  if (at === lines.length || !lines.slice(at).some((l) => definition.test(l))) return text;
-  if (at > 0 && /^#{1,6} /.test(lines[at - 1]!)) at--; // its heading
-  return lines.slice(0, at).join("\n").trimEnd() + "\n";
-}
-
-export interface Spot { ref: string; words: string }
-
-/** Where a text cites, in its order: the number, and the words before it. */
-export function spots(text: string): Spot[] {
-  const out: Spot[] = [];
-  const code = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g;
-  const clean = bodyOf(text).replace(code, (m) => " ".repeat(m.length));
-  for (const m of clean.matchAll(/\[\^([\w-]{1,20})\](?!:)/g)) {
-    const before = clean.slice(Math.max(0, m.index - 400), m.index).replace(/(?:\[\^[\w-]{1,20}\]\s*)+$/, "");
-    const line = before.slice(before.lastIndexOf("\n") + 1).replace(/^\s*(?:[-*+]|\d+[.)]|\|)\s+/, "");
-    const from = Math.max(line.lastIndexOf(". ", line.length - 3), line.lastIndexOf("。", line.length - 2));
-    out.push({ ref: m[1]!, words: plain(from > 0 ? line.slice(from + 1) : line).slice(-160) });
-  }
-  return out;
-}
+/** Its words, of which what is read costs what is read. */
+export function textOf(item: Item): Text { return joined(blocksOf(item).map(textIn)); }
 
 /** How many sources the sub-agents of a step found. */
 export function foundBy(child: TaskObject | undefined): number {

@@ -64,10 +64,10 @@ async function ask(): Promise<void> {
   if (lost) { lost = false; up(); }
   const known = new Map(all.value.map((t) => [t.id, t]));
   const changed = list.filter((l) => known.get(l.thread_id)?.updated !== Date.parse(l.updated_at) || (known.get(l.thread_id)?.title ?? "") === "");
-  const deep = new Map<string, Deep>();
+  const deep = new Map<string, Deep>(), missed = new Set<string>();
   for (let i = 0; i < changed.length && i < 300; i += 50) {
     const ids = changed.slice(i, i + 50).map((l) => l.thread_id);
-    const some = await post<Deep[]>("/threads/search", { ids, limit: 50, select: ["thread_id", "interrupts"], extract: { first: "values.messages[0].content" } }).catch(() => []);
+    const some = await post<Deep[]>("/threads/search", { ids, limit: 50, select: ["thread_id", "interrupts"], extract: { first: "values.messages[0].content" } }).catch(() => { for (const id of ids) missed.add(id); return []; });
     for (const d of some) deep.set(d.thread_id, d);
   }
   const next = list.filter((l) => !gone.has(l.thread_id)).map((l): Thread => {
@@ -76,9 +76,9 @@ async function ask(): Promise<void> {
     const isNamed = typeof named === "string" && named !== "";
     const first = d ? textOf(d.extracted.first) : "";
     return {
-      id: l.thread_id, named: isNamed, status: l.status, updated: Date.parse(l.updated_at),
+      id: l.thread_id, named: isNamed, status: l.status, updated: missed.has(l.thread_id) ? was?.updated ?? 0 : Date.parse(l.updated_at), // what was not read is asked for again
       title: isNamed ? named : first !== "" ? first : (was?.title ?? ""),
-      asks: d ? questionIn(d) : (was?.asks ?? null), pinned: l.metadata["pinned"] === true,
+      asks: l.status !== "interrupted" ? null : d ? questionIn(d) : (was?.asks ?? null), pinned: l.metadata["pinned"] === true,
     };
   });
   for (const t of all.value) { // asked a moment ago, and not on the server's list yet

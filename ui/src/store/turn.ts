@@ -1,6 +1,6 @@
 // One question with its answer: a run of the thread, or one that is about to be.
 import { signal } from "@preact/signals";
-import { Tasks, type TaskObject } from "../../tasks";
+import { Tasks, type Item, type TaskObject } from "../../tasks";
 import type { Frame } from "../wire/follow";
 import type { Attached } from "./files";
 
@@ -13,7 +13,11 @@ export interface Run {
   kwargs: { input?: unknown; command?: { resume?: unknown } | null };
 }
 
-interface Time { from: number; to?: number }
+/** When an item was begun and ended, and when the next one of its task was begun; the server's times, so they are the same whoever asks. */
+interface Time { from: number; to?: number; next?: number }
+
+/** What a task's object has beside what is folded, when it is asked for. */
+interface Timed { times?: { item_id: string; task_id: string; began_at: string; ended_at?: string }[] }
 
 export type State = "sending" | "unsent" | "known";
 
@@ -34,9 +38,8 @@ export class Turn {
   /** The names of the files that went with the question, and those that are still to be uploaded. */
   readonly files = signal<string[]>([]);
   attached: Attached[] = [];
-  /** When items were begun and done, where this page looked on from the beginning. */
-  readonly times = new Map<string, Time>();
-  private thoughts = new Map<string, Time>(); // that which is thought now, by task
+  private times = new Map<string, Time>(); // by item
+  private newest = new Map<string, Time>(); // by task
   own = false;
   /** What was answered before it, for citations that go back there. */
   earlier: () => TaskObject[] = () => [];
@@ -70,27 +73,50 @@ export class Turn {
 
   /** Takes in frames. The object is shown when `publish` is called, once for as many frames as came. */
   apply(frames: Frame[]): void {
-    const now = Date.now();
     for (const f of frames) {
       this.tasks.apply(f);
-      const item = f["item"] as { id?: string; type?: string } | undefined;
-      if (!this.own || !item?.id) continue;
-      if (f.type === "task.output_item.added") {
-        const thought = this.thoughts.get(f.task_id); // it ends where something follows it
-        if (thought) thought.to ??= now;
-        const time: Time = { from: now };
-        this.times.set(item.id, time);
-        if (item.type === "reasoning") this.thoughts.set(f.task_id, time); else this.thoughts.delete(f.task_id);
-      }
-      const was = this.times.get(item.id);
-      if (f.type === "task.output_item.done" && was) was.to ??= now;
+      const { id } = (f["item"] ?? {}) as { id?: string };
+      if (typeof id !== "string" || typeof f["at"] !== "string") continue;
+      if (f.type === "task.output_item.added") this.began(f.task_id, id, f["at"]);
+      if (f.type === "task.output_item.done") this.done(id, f["at"]);
     }
+  }
+
+  /** Takes in the object of a task that has ended. */
+  show({ times = [], ...object }: TaskObject & Timed): void {
+    for (const x of times) this.began(x.task_id, x.item_id, x.began_at);
+    for (const x of times) if (x.ended_at) this.done(x.item_id, x.ended_at);
+    this.object.value = object;
+  }
+
+  private began(task: string, id: string, at: string): void {
+    const time: Time = { from: Date.parse(at) };
+    const before = this.newest.get(task);
+    if (before) before.next = time.from;
+    this.times.set(id, time);
+    this.newest.set(task, time);
+  }
+
+  private done(id: string, at: string): void {
+    const time = this.times.get(id);
+    if (time) time.to = Date.parse(at);
+  }
+
+  /**
+   * How long an item took, in milliseconds; null where that is not known, or where it was cut off. A thought is over when something
+   * follows it, though a server may say so only at the end of the whole turn.
+   */
+  took(item: Item): number | null {
+    const time = this.times.get(item.id);
+    if (!time || item.status === "incomplete") return null;
+    const to = item.type === "reasoning" ? Math.min(time.to ?? Infinity, time.next ?? Infinity) : time.to;
+    return to === undefined || to === Infinity ? null : to - time.from;
   }
 
   again(): void {
     this.tasks = new Tasks();
     this.times.clear();
-    this.thoughts.clear();
+    this.newest.clear();
   }
 
   publish(): void {

@@ -98,7 +98,7 @@ async function once(task: string, after: number, to: Reader, stop: AbortSignal, 
   stop.addEventListener("abort", cancel);
   let timer = setTimeout(cancel, silence);
   try {
-    const answer = await fetch(`/tasks/${task}/events?after=${after}`, { headers: headers({ Accept: "text/event-stream" }), signal: quiet.signal });
+    const answer = await fetch(`/tasks/${task}/events?include=times&after=${after}`, { headers: headers({ Accept: "text/event-stream" }), signal: quiet.signal });
     if (!answer.ok || !answer.body) throw await refusal(answer);
     have(after);
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
