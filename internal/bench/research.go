@@ -162,7 +162,7 @@ func researchOnce(ctx context.Context, rt *tributary.Runtime, own *ownTime, para
 	if err == nil {
 		run, err = rt.Wait(ctx, "", run.ID)
 	}
-	t.Wall, t.Own = time.Since(began), own.take()/time.Duration(min(parallel, runtime.GOMAXPROCS(0)))
+	t.Wall, t.Own = time.Since(began), own.take()/time.Duration(parallel)
 	t.Wall -= t.Own
 	t.CPU, t.Commits = cpu()-worked, int(store.Commits()-commits)
 	runtime.ReadMemStats(&after)
@@ -203,8 +203,8 @@ func syncOf(dir string) (time.Duration, error) {
 	return all.at(0.5), f.Close()
 }
 
-// ownTime is what the model and the tool of the measurement take themselves. They only compute, so that no more of them are at it at
-// once than there are processors: of what several took together, at least that share passed on the clock.
+// ownTime is what the model and the tool of the measurement take themselves. Where several work at once, each is counted with its
+// share: more may have passed on the clock, but never less.
 type ownTime struct{ spent atomic.Int64 }
 
 func (o *ownTime) since(began time.Time) { o.spent.Add(int64(time.Since(began))) }
