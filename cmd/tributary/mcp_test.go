@@ -32,7 +32,7 @@ func itself(t *testing.T) string {
 			fmt.Fprintf(&env, "        %s: %q\n", name, value)
 		}
 	}
-	return writeConfig(t, fmt.Sprintf("mcp:\n  servers:\n    self:\n      command: %q\n      args: [--data, %q, mcp, serve]\n      env:\n%s", cmd.Path, t.TempDir(), env.String()))
+	return writeConfig(t, fmt.Sprintf("mcp:\n  servers:\n    self:\n      command: %q\n      args: [--data, %q, mcp, serve]\n      start_timeout: 5m\n      timeout: 5m\n      env:\n%s", cmd.Path, t.TempDir(), env.String()))
 }
 
 func writeConfig(t *testing.T, text string) string {
