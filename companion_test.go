@@ -204,7 +204,7 @@ func TestATaskInTheBackgroundWakesItsThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	rt = leading(t, dir)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var runs []tributary.Run
 	for len(runs) < 2 || !runs[0].Ended() {

@@ -131,7 +131,7 @@ func TestReaderOfARunThatWasRolledBackDoesNotWait(t *testing.T) {
 	if _, err := rt.Wait(t.Context(), "", id); !errors.Is(err, tributary.ErrNotFound) {
 		t.Fatalf("the run is there: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for _, err := range door.Open(rt).Journal.Follow(ctx, id, journal.Position{}) {
 		// What is still in memory at that moment may be read to its end.

@@ -101,7 +101,7 @@ func (w *world) say(req tributary.Request) tributary.Run {
 
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			s, err := w.rt.State(context.Background(), "", "a", tributary.Checkpoint{})
 			w.t.Fatalf("it did not come to this: %s\nleft to do: %+v\nthe thread: %s %s (%v)", what, w.followUps(), s.Values["messages"], s.Values["background_tasks"], err)

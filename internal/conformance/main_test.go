@@ -67,7 +67,7 @@ type response struct {
 func (s *serving) call(method, path string, body any, headers ...string) response {
 	s.t.Helper()
 	// What should have been refused may be a stream without an end.
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	res, err := s.open(ctx, method, path, body, headers...)
 	if err != nil {

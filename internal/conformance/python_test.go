@@ -77,7 +77,7 @@ func TestATreeHasSubgraphs(t *testing.T) {
 func TestACancelledRunEndsForThoseWhoFollowItsThread(t *testing.T) {
 	s := start(t, options{})
 	thread := s.thread()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	stream, err := s.open(ctx, "POST", "/threads/"+thread+"/stream/events", `{"channels":["lifecycle","messages"]}`)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestASubAgentsNamespaceIsItsCallersExecution(t *testing.T) {
 	s := start(t, options{python: true})
 	thread := s.thread()
 	s.want(200, "POST", "/threads/"+thread+"/runs/wait", `{"assistant_id":"deep_agent",`+hello+`}`)
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	stream, err := s.open(ctx, "POST", "/threads/"+thread+"/stream/events", `{"channels":["lifecycle","messages","tools","tasks"]}`)
 	if err != nil {

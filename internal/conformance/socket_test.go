@@ -15,7 +15,7 @@ func TestASubscriptionKnowsWhatIsReplayed(t *testing.T) {
 	s := start(t, options{})
 	thread := s.thread()
 	s.want(200, "POST", "/threads/"+thread+"/runs/wait", `{"assistant_id":"chat",`+hello+`}`)
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(s.url, "http")+"/threads/"+thread+"/stream/events", nil)
 	if err != nil {

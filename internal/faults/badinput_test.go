@@ -276,7 +276,7 @@ func (w *world) sayAll(ctx context.Context, all []bad) {
 
 // say makes a bad request and tells what is wrong with the answer.
 func (w *world) say(ctx context.Context, b bad) (problem string) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, b.method, w.host.base(), strings.NewReader(b.body))
 	if err != nil {

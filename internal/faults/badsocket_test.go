@@ -43,7 +43,7 @@ func (w *world) sockets(ctx context.Context, names map[string]string) {
 
 // frame sends a message and tells what is wrong with what comes back: an error of the protocol, or a close that is the client's fault.
 func (w *world) frame(ctx context.Context, path, frame string, kind websocket.MessageType) (problem string) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(w.host.base(), "http")+path, &websocket.DialOptions{HTTPClient: w.host.client})
 	if err != nil {

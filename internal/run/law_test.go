@@ -390,7 +390,7 @@ func ended(w *world, id string) bool {
 
 func waitFor(t fataler, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !cond() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain")

@@ -363,7 +363,7 @@ func (g *gate) waitBegan(t *testing.T, id string) {
 		if got != id {
 			t.Fatalf("run %s began, want %s", got, id)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("run %s did not begin", id)
 	}
 }

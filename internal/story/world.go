@@ -27,7 +27,7 @@ const thread = "0190a000-0000-7000-8000-000000000001"
 var reader = run.Identity{Owner: "reader"}
 
 // patience bounds every wait, so that a story that hangs says where.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // World is where a story happens: a data folder, and the process that has it open.
 type World struct {

@@ -191,7 +191,7 @@ func TestAnAssistantIsAToolWhoseTextStreams(t *testing.T) {
 			t.Fatalf("got %+v, %s, %v", res, textOf(res), err)
 		}
 		// The client hears of progress beside the result, and perhaps after it.
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 			c.mu.Lock()
 			told := slices.Clone(c.told)
 			c.mu.Unlock()
