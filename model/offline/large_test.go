@@ -34,8 +34,11 @@ func TestALongTextCostsNoMoreThanAShortOne(t *testing.T) {
 			}
 			return after.TotalAlloc - before.TotalAlloc
 		}
-		short := spent(100 << 10)
-		if got := spent(long); got > 2*short+1<<20 {
+		least := func(size int) uint64 { // what a collection took from pools is made anew, and is not the text's
+			return min(spent(size), spent(size), spent(size))
+		}
+		short := least(100 << 10)
+		if got := least(long); got > 2*short+1<<20 {
 			t.Errorf("%s: 9.9 MiB cost %d bytes of memory, 100 KiB %d", name, got, short)
 		}
 	}
