@@ -89,7 +89,7 @@ func replay(t *testing.T, file string) []string {
 	s := start(t, options{likeJS: true})
 	ids := &idMap{to: map[string]string{}, changed: make(chan struct{})}
 	// A stream that stays open longer was recorded to end, and the comparison will tell.
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var wg sync.WaitGroup
 	defer wg.Wait()
